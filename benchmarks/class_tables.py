@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from egparse.classes.formats import find_table
 from egparse.classes.packed import PackedTable
-from egparse.classes.sources import find_table
 from egparse.storage.schema import Stored
 
 RUNS = 5

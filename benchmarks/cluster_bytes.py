@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from egparse.cluster.cocoa import Shard, ShardsConfig, sharded
 from egparse.config.sections import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best
 from egparse.fitting.progress import Iteration
 from egparse.io.whole_corpus import read_whole
-from egparse.learners.problem import VectorProblem, shard_of
-from egparse.learners.shards.shard import LocalConfig, Shard
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import Problem
 from egparse.training.corpus import divide
 from egparse.training.run import prepared_run
 
@@ -32,19 +33,21 @@ from egparse.training.run import prepared_run
 class Pickling:
     """A transport within this process that counts what a network would carry."""
 
-    shares_v = False
-
     def __init__(
-        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
+        self,
+        problem: Problem,
+        examples: Sequence[slice],
+        kind: type[Learner],
+        config: LearnerConfig,
     ) -> None:
-        made = [pickle.dumps(shard_of(problem, own.start, own.stop), 5) for own in examples]
+        made = [pickle.dumps(problem.shard(own.start, own.stop), 5) for own in examples]
         self.of_examples = [len(one) for one in made]
-        self.shards = [Shard(pickle.loads(one), config, k) for k, one in enumerate(made)]
+        self.shards = [Shard(pickle.loads(one), kind, config, k) for k, one in enumerate(made)]
         self.news: list[int] = []
         self.changes: list[int] = []
 
     def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """See ``learners.shards.transport.Transport``."""
+        """See ``cocoa.Transport``."""
         found = [
             getattr(shard, method)(*own) for shard, own in zip(self.shards, arguments, strict=True)
         ]
@@ -70,7 +73,12 @@ class Measuring:
                 made.append(Pickling(*arguments))
                 return made[-1]
 
-            with working_with(Jobs(count, connect)):
+            def learner(
+                problem: Problem, kind: type[Learner], config: LearnerConfig, shards: int
+            ) -> Learner:
+                return sharded(problem, kind, config, ShardsConfig(shards=shards), connect)
+
+            with working_with(Jobs(count, learner)):
                 prepared = task.prepare()
             gaps = []
             for _ in range(self.options.passes if task.name in self.options.tasks else 1):

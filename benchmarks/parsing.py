@@ -51,7 +51,7 @@ def main() -> None:
         if layer not in model.components:
             continue
         tagger = model.components[layer]
-        stages[layer] = partial(tagger.predict, words)
+        stages[layer] = partial(tagger.choose, words)
         words = model.columns.with_tags(words, layer, tagger.choose(words))
     if "parser" in model.components:
         stages["parser"] = partial(model.components["parser"].predict, words)

@@ -98,7 +98,7 @@ def annotate(model: str, text: Path, scratch: Path) -> None:
 
 def out_of_range(parser: SecondOrderParser) -> None:
     """Parse a sentence as those whose scores are too large for scaled probabilities."""
-    decoder = Decoder(parser._kernel_model, 1)
+    decoder = Decoder(parser.kernel_model(), 1)
     n_columns = len(parser.pruner.columns.names)
     values = np.zeros((2, n_columns), dtype=np.int32)
     states = np.full(1, OUT_OF_RANGE, dtype=np.uint8)

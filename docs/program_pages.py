@@ -160,11 +160,11 @@ def _by_section(defaults: dict[str, str]) -> str:
 def options() -> str:
     """The options of learners with their ranges, and which learners have them."""
     from egparse.config.fields import range_of
-    from egparse.config.learner_options import OPTIONS
+    from egparse.learners.registry import LEARNERS, options_of
 
     learners: dict[tuple[str, str], list[str]] = {}
-    for learner, own in OPTIONS.items():
-        for option, hint in own.items():
+    for learner in LEARNERS:
+        for option, hint in options_of(learner).items():
             learners.setdefault((f"`{option}`", range_of(hint)), []).append(f"`{learner}`")
     rows = [(*row, ", ".join(names)) for row, names in learners.items()]
     return _table(("option", "range", "learners"), rows)

@@ -56,14 +56,29 @@ to one process at the end, and in an order in which no two processes compile the
 
 
 NIGHTLY_FIXTURES = {"cluster", "site"}
-"""A cluster of Ray, the site of mkdocs: what uses them is left to the nightly run."""
+"""A cluster of Ray, the site of mkdocs: what uses them runs nightly."""
+
+NIGHTLY_EXPERIMENTS = ("test_learner_", "test_grammar_", "test_laws_", "test_higher_order")
+"""Learners and structures that only experiments need run nightly. The fast suite has the claims and
+pages, which are made of numbers that were measured, and one quick experiment.
+"""
+
+
+def is_nightly(item: pytest.Item) -> bool:
+    """Whether a test is left to the nightly run for where it is or what it uses; others say so
+    themselves.
+    """
+    of_experiments = item.path.parent.name == "experiments"
+    return (of_experiments and item.path.name.startswith(NIGHTLY_EXPERIMENTS)) or (
+        not NIGHTLY_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
+    )
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what runs nightly, and put the longest files first."""
     for item in items:
-        if not NIGHTLY_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+        if is_nightly(item):
             item.add_marker(pytest.mark.nightly)
     ranks = {Path(__file__).parent / name: rank for rank, name in enumerate(LONGEST)}
     gone = [path for path in ranks if not path.exists()]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from egparse.sentences import Sentence
-from egparse.text.reading import PlainText, TextReader
-from egparse.text.rules import MAX_WORDS, RuleTokeniser
+from egparse.text.reading import PlainText, Splits, TextReader
+from egparse.text.rules import MAX_WORDS, RuleSplitter, RuleTokeniser
 
 
 def read_text(
@@ -18,7 +18,9 @@ def read_text(
     name: str | None = None,
     encoding: str = "utf-8",
     max_words: int = MAX_WORDS,
+    splitter: Splits | None = None,
 ) -> Iterator[Sentence]:
-    """The sentences of a text, by rule."""
-    reader = TextReader(PlainText(RuleTokeniser(language), max_words=max_words))
+    """The sentences of a text, by rule, or by a splitter."""
+    plain_text = PlainText(RuleTokeniser(language), splitter or RuleSplitter(), max_words=max_words)
+    reader = TextReader(plain_text)
     return reader.sentences(source, name=name, encoding=encoding)

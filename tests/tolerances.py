@@ -10,7 +10,7 @@ import numpy as np
 
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.step import FLOOR
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 DOUBLE = float(np.finfo(np.float64).eps)
@@ -42,7 +42,7 @@ def score_rounding(scores: Floats, terms: int, steps: int | None = None) -> floa
     return rounding(4 * (steps or terms), terms * max(1.0, float(finite.max(initial=0.0))))
 
 
-def eps_of(problem: VectorProblem) -> float:
+def eps_of(problem: Problem) -> float:
     """Of the numbers that the problem holds its weights in."""
     return max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
 

@@ -23,11 +23,10 @@ from pathlib import Path
 
 from egparse.api import train
 from egparse.config.fields import Setting, range_of
-from egparse.config.learner_options import OPTIONS
 from egparse.config.sections import settings
 from egparse.errors import EgparseError
 from egparse.io.corpus import read_corpus
-from egparse.learners.registry import LEARNERS
+from egparse.learners.registry import LEARNERS, options_of
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 
@@ -65,7 +64,7 @@ def drawn(chance: random.Random, known: list[Setting]) -> dict[str, object]:
         if name == "learner":
             learner = chance.choice(list(LEARNERS))
             chosen[setting.key] = learner
-            options = OPTIONS.get(learner, {})
+            options = options_of(learner)
             if options and chance.random() < 0.5:
                 option = chance.choice(list(options))
                 value = chance.choice(extremes(range_of(options[option])))

@@ -1,4 +1,4 @@
-"""Reading tables of word classes; the format of a file is recognised by its content.
+"""Tables of word classes by file or language code; files are recognised by their content.
 
 Known are, with tabs between the cells of a line:
 
@@ -8,18 +8,27 @@ Known are, with tabs between the cells of a line:
   as in the tables of spaCy, from the lowest bit on.
 
 Word vectors, with blanks between the cells, become classes (``egparse.classes.vectors``).
+
+The package spacy-lookups-data registers the tables of each language as an entry point of the group
+``spacy_lookups``: a map from the names of tables to files in JSON. The table ``lexeme_cluster`` has
+the class of each form as an integer, the first bit of its path being the lowest; 0 stands for none.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
+from egparse.classes.packed import PackedTable
 from egparse.classes.table import MAX_BITS, MAX_CLASSES, VECTOR_CLASSES, ClassTable, Origin
-from egparse.classes.vectors import are_vectors, classes_of_vectors, read_vectors
-from egparse.errors import CorpusError
+from egparse.classes.vectors import are_vectors, classes_of_vectors, pipeline_vectors, read_vectors
+from egparse.errors import CorpusError, EgparseError
 from egparse.io.compression import decompressed
 from egparse.io.encodings import UTF_8, as_text
 
@@ -163,3 +172,128 @@ def paths_of_integers(values: Sequence[int], *, lowest_first: bool = False) -> l
     below = sum(len(text) - len(text.rstrip("0")) for text in texts)
     above = sum(len(text) - len(text.lstrip("0")) for text in texts)
     return [text[::-1] for text in texts] if lowest_first or above > below else texts
+
+
+PACKAGE = "spacy-lookups-data"
+_GROUP = "spacy_lookups"
+_TABLE = "lexeme_cluster"
+
+
+def read_lookups(code: str) -> ClassTable:
+    """spaCy's table of word classes for a language.
+
+    Raises:
+        EgparseError: the package is not installed, or it has no such table for the language.
+    """
+    points = {point.name: point for point in entry_points(group=_GROUP)}
+    if not points:
+        raise EgparseError(
+            f"{code}: expected a file, or the package {PACKAGE}, which has tables of word classes "
+            f"for English, German and Spanish, installed: pip install {PACKAGE}"
+        )
+    files = _files(points[code]) if code in points else {}
+    if _TABLE not in files:
+        having = [name for name in sorted(points) if _TABLE in _files(points[name])]
+        raise EgparseError(
+            f"{code}: expected a file, or a language for which {PACKAGE} has word classes "
+            f"({', '.join(having) or 'none'})"
+        )
+    return ClassTable(_paths(Path(files[_TABLE])), {}, _origin(code, points[code]))
+
+
+def _files(point: EntryPoint) -> dict[str, Any]:
+    found = point.load()
+    return found if isinstance(found, dict) else {}
+
+
+def _origin(code: str, point: EntryPoint) -> Origin:
+    package, licence = PACKAGE, ""
+    if point.dist is not None:
+        package = f"{point.dist.name} {point.dist.version}"
+        licence = str(point.dist.metadata.json.get("license", ""))
+    return Origin(code, f"{package}, table {code}_{_TABLE}", licence)
+
+
+def _paths(file: Path) -> dict[str, str]:
+    """The paths of a table in JSON; spaCy's are compressed beside the names that it gives."""
+    if not file.exists():
+        file = file.with_name(file.name + ".gz")
+    with open(file, "rb") as stream:
+        text = b"".join(decompressed(iter(lambda: stream.read(_PIECE), b""), str(file)))
+    try:
+        table = json.loads(text)
+    except ValueError as error:
+        raise EgparseError(f"{file}: expected a table in JSON, got: {error}") from error
+    if not isinstance(table, dict) or not all(
+        type(value) is int and 0 <= value < 1 << MAX_BITS for value in table.values()
+    ):
+        raise EgparseError(f"{file}: expected integers of at most {MAX_BITS} bits by form")
+    values = sorted({value for value in table.values() if value})
+    paths = dict(zip(values, paths_of_integers(values, lowest_first=True), strict=True))
+    return {form: paths[value] for form, value in table.items() if value}
+
+
+_CODE = re.compile("[a-z]{2,3}")
+_PIPELINE = re.compile("[a-z]{2,3}_[a-z0-9_]+")
+
+
+def read_tables(
+    names: Sequence[str],
+    licences: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    min_count: int = 1,
+    n_classes: int = VECTOR_CLASSES,
+) -> list[PackedTable]:
+    """The tables of these names, as a model holds them, with the licence and the source of each, if
+    they are given; see ``find_table``.
+
+    Raises:
+        EgparseError: see ``find_table``; also a table without a word that is frequent enough.
+    """
+    packed = []
+    for k, name in enumerate(names):
+        table = find_table(name, n_classes)
+        origin = table.origin
+        if licences and licences[k]:
+            origin = replace(origin, licence=licences[k])
+        if sources and sources[k]:
+            origin = replace(origin, source=sources[k])
+        table = replace(table, origin=origin).frequent(min_count)
+        if not table.paths:
+            raise EgparseError(f"{name}: expected words of at least {min_count} occurrences")
+        packed.append(PackedTable.of(table.generalised()))
+    return packed
+
+
+def find_table(name: str, n_classes: int = VECTOR_CLASSES) -> ClassTable:
+    """The table that is meant by a name: that of a file; that of spaCy for the code of a language;
+    or classes made of the vectors of a spaCy pipeline, in a folder or installed. Of vectors at most
+    ``n_classes`` classes are made.
+
+    Raises:
+        EgparseError: there is none, or it cannot be read.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir() or (not path.exists() and _is_installed(name)):
+        words, vectors = pipeline_vectors(str(path) if path.is_dir() else name)
+        return classes_of_vectors(
+            words, vectors, n_classes, Origin(path.name, f"vectors of {path.name}")
+        )
+    if not path.exists() and _CODE.fullmatch(name):
+        return read_lookups(name)
+    try:
+        return read_table(path, n_classes)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise EgparseError(f"{name}: expected a table of word classes: {reason}") from error
+
+
+def _is_installed(name: str) -> bool:
+    """Whether a package of this name is installed, as spaCy's pipelines are."""
+    if not _PIPELINE.fullmatch(name):
+        return False
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True

@@ -88,7 +88,7 @@ def warnings_shown(quiet: bool) -> Iterator[None]:
 
     Other warnings are shown as usual.
     """
-    from egparse.compilation.trust import KernelsWarning
+    from egparse.compilation.places import KernelsWarning
     from egparse.fitting.jobs import JobsWarning
     from egparse.io.enhanced import DepsWarning
     from egparse.io.spacy_rules import RulesWarning

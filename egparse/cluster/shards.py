@@ -1,4 +1,4 @@
-"""Shards of the examples on the nodes of a Ray cluster: a transport for ``learners.shards``.
+"""Shards of the examples on the nodes of a Ray cluster: a transport for ``cocoa``.
 
 Ray places the shards, restarts those whose node or process is lost, and calls the method that was
 lost with it again. What a restarted shard lacks is its state: the message of each call holds
@@ -18,14 +18,12 @@ from typing import Any, NamedTuple
 
 import ray
 
+from egparse.cluster.changes import FlatVector
+from egparse.cluster.cocoa import Examples, Report, Shard, ShardsConfig, sharded
 from egparse.cluster.waiting import results_of
 from egparse.errors import EgparseError
-from egparse.learners.problem import VectorProblem, shard_of
-from egparse.learners.shards.examples import Examples
-from egparse.learners.shards.flat import FlatVector
-from egparse.learners.shards.learner import divide
-from egparse.learners.shards.messages import Report
-from egparse.learners.shards.shard import LocalConfig, Shard
+from egparse.learners.learner import Learner, LearnerConfig, divide
+from egparse.learners.problem import Problem
 
 SNAPSHOT_EVERY = 8
 """Rounds between two snapshots of the dual variables: as many as a pass has."""
@@ -103,7 +101,7 @@ class _Worker:
 
 class Crew(AbstractContextManager["Crew"]):
     """Workers of one problem after the other on the cluster that is connected: see
-    ``learners.shards.transport.Connect``. With ``snapshot_every`` 1 no round is ever made again,
+    ``connect``. With ``snapshot_every`` 1 no round is ever made again,
     and all dual variables are sent in each.
     """
 
@@ -114,18 +112,30 @@ class Crew(AbstractContextManager["Crew"]):
         """The number of the next call, or of the last one if it was interrupted."""
 
     def __call__(
-        self, problem: VectorProblem, examples: Sequence[slice], config: LocalConfig
+        self, problem: Problem, kind: type[Learner], config: LearnerConfig, shards: int
+    ) -> Learner:
+        """A learner of the problem by so many shards."""
+        return sharded(problem, kind, config, ShardsConfig(shards=shards), self.connect)
+
+    def connect(
+        self,
+        problem: Problem,
+        examples: Sequence[slice],
+        kind: type[Learner],
+        config: LearnerConfig,
     ) -> RayShards:
+        """See ``cocoa.Connect``."""
         made = [
-            (Shard, (shard_of(problem, own.start, own.stop), config, number))
-            for number, own in enumerate(examples)
+            (Shard, (problem.shard(those.start, those.stop), kind, config, number))
+            for number, those in enumerate(examples)
         ]
         return RayShards(self, made, FlatVector.of(problem))
 
-    def gather(self, problem: VectorProblem, shards: int) -> RayExamples:
-        """See ``learners.shards.examples.Gather``."""
+    def gather(self, problem: Problem, shards: int) -> RayExamples:
+        """Divide a problem into so many shards of examples."""
         made = [
-            (Examples, (shard_of(problem, own.start, own.stop),)) for own in divide(problem, shards)
+            (Examples, (problem.shard(those.start, those.stop),))
+            for those in divide(problem, shards)
         ]
         return RayExamples(RayShards(self, made))
 
@@ -143,11 +153,9 @@ class Crew(AbstractContextManager["Crew"]):
 
 
 class RayShards:
-    """See ``learners.shards.transport.Transport``: the shards of a problem, until the crew gets
+    """See ``cocoa.Transport``: the shards of a problem, until the crew gets
     those of the next. ``made`` says what each is made of.
     """
-
-    shares_v = False
 
     def __init__(
         self,
@@ -204,7 +212,7 @@ class RayShards:
 
 
 class RayExamples:
-    """See ``learners.shards.examples.Calls``."""
+    """See ``cocoa.Calls``."""
 
     def __init__(self, shards: RayShards) -> None:
         self._shards = shards

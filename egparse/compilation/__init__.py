@@ -2,4 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from egparse.compilation.kernel import Kernel
 from egparse.compilation.kernel import njit as njit
+
+
+def _variant_for(kernel: Kernel, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    from egparse.compilation.variants import variant_for
+
+    return variant_for(kernel, arguments)
+
+
+def _numba_function(kernel: Kernel) -> Any:
+    from egparse.compilation.compiler.lowering import numba_function
+
+    return numba_function(kernel)
+
+
+Kernel.variant_for = staticmethod(_variant_for)
+Kernel.numba_function = staticmethod(_numba_function)

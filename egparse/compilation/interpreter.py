@@ -20,6 +20,11 @@ from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 INTERPRETER = "egparse_interpreter"
 """The symbol of the table of addresses."""
 
+CLASSES, NEEDS, NATIVE = ".classes", ".needs", ".native"
+"""What follows the symbol of a kernel in the names of its tables: the classes of NamedTuples, the
+addresses of separate kernels that it calls, and its own address for kernels that call it.
+"""
+
 OBJECT_TYPE = 8
 TUPLE_SIZE, TUPLE_ITEMS = 16, 24
 ARRAY_DATA, ARRAY_AXES, ARRAY_DIMENSIONS, ARRAY_STRIDES, ARRAY_DESCRIPTOR, ARRAY_FLAGS = (

@@ -6,7 +6,7 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar, cast, overload
+from typing import Any, ClassVar, TypeVar, cast, overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -25,6 +25,10 @@ class Kernel:
     which was compiled before or is compiled now; called in another kernel it becomes part of that
     one.
     """
+
+    # what is imported only where it is needed; ``egparse.compilation`` says what it is
+    variant_for: ClassVar[Callable[[Kernel, tuple[Any, ...]], Callable[..., Any]]]
+    numba_function: ClassVar[Callable[[Kernel], Any]]
 
     redefined = 0
     """How many kernels were defined once more, because a module was loaded anew: its source may
@@ -57,7 +61,7 @@ class Kernel:
 
     def _call_first(self, arguments: tuple[Any, ...]) -> Any:
         """Call the kernel with arguments of types that it has not met in this form."""
-        from egparse.compilation import signatures, variants
+        from egparse.compilation import signatures
 
         if len(arguments) != self.py_func.__code__.co_argcount:
             raise TypeError(
@@ -69,7 +73,7 @@ class Kernel:
             result = variant(*arguments)
             if result is not NotImplemented:
                 return result
-        variant = variants.variant_for(self, arguments)
+        variant = Kernel.variant_for(self, arguments)
         if variant not in self._variants:
             self._variants = (variant, *self._variants)
         result = variant(*arguments)
@@ -87,9 +91,7 @@ class Kernel:
     @property
     def _numba_type_(self) -> Any:
         """The kernel in numba's type inference."""
-        from egparse.compilation.compiler.lowering import numba_function
-
-        return numba_function(self)
+        return Kernel.numba_function(self)
 
 
 @overload

@@ -16,6 +16,7 @@ numpy count as those of Python.
 
 from __future__ import annotations
 
+import importlib
 import re
 from typing import Any, NamedTuple, TypeAlias
 
@@ -164,3 +165,11 @@ def _parse(text: str, start: int) -> tuple[ArgumentType, int]:
         item, end = _parse(text, end)
         items.append(item)
     return TupleType(name[0], tuple(items)), end + 1
+
+
+def find_class(name: str) -> type:
+    """A class by its module and name."""
+    module, _, qualname = name.rpartition(".")
+    found = getattr(importlib.import_module(module), qualname)
+    assert isinstance(found, type)
+    return found

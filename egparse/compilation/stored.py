@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import platform
 import sys
 import tempfile
 from contextlib import suppress
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import msgpack
 
 from egparse.compilation.kernel import IMPORTED_AT, Kernel
-from egparse.compilation.trust import content_of, trusted_content_of
+from egparse.compilation.places import content_of, trusted_content_of
 
 FORMAT = 3
 """The version of these files and of how compiled kernels are called."""
@@ -70,8 +71,6 @@ class KernelName(NamedTuple):
 
 def system() -> str:
     """Operating system and processor family, as ``linux-x86_64``."""
-    import platform
-
     return f"{sys.platform}-{platform.machine().lower()}"
 
 
@@ -137,3 +136,39 @@ def digest_as_imported(path: str) -> bytes:
     except OSError:
         return b""
     return digest_of(path) if max(status.st_mtime, status.st_ctime) < IMPORTED_AT else b""
+
+
+# --- processors -----------------------------------------------------------------------------------
+# Kernels are compiled for a level of processors instead of for one, so that they can be shared.
+
+X86_64_V3 = (
+    "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2", "xsave",
+)  # fmt: skip
+"""What a processor of the level x86-64-v3 has, in LLVM's names."""
+
+GENERIC = "generic"
+"""The level of processors of which nothing is known but their family."""
+
+
+def levels_of_family() -> tuple[str, ...]:
+    """The levels of this family of processors, the most capable first."""
+    if platform.machine().lower() in ("x86_64", "amd64"):
+        return "x86-64-v3", "x86-64"
+    return (GENERIC,)
+
+
+@functools.cache
+def levels() -> tuple[str, ...]:
+    """The levels of this processor, the most capable first."""
+    family = levels_of_family()
+    if family[0] != "x86-64-v3":
+        return family
+    from llvmlite import binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    return family if all(features.get(name) for name in X86_64_V3) else family[1:]
+
+
+def llvm_processor(level: str) -> str:
+    """LLVM's name of a level."""
+    return "" if level == GENERIC else level

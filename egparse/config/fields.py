@@ -114,7 +114,9 @@ def range_of(hint: Any) -> str:
 
 def _bounds(interval: Any, kind: str) -> str:
     """An interval of ``annotated_types`` in words, as ``integer from 1 to 3``."""
-    least, below, most = (getattr(interval, name, None) for name in ("ge", "lt", "le"))
+    above, least, below, most = (getattr(interval, key, None) for key in ("gt", "ge", "lt", "le"))
+    if above is not None:
+        return f"{kind} > {_bound(above)}"
     if below is not None:
         return f"{kind} from {_bound(least)}, below {_bound(below)}"
     if most is None:

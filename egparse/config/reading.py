@@ -103,11 +103,6 @@ def check_config(table: Mapping[str, Any], name: str = "configuration") -> Train
         ConfigError: an unknown key, a value of the wrong type or out of range, or settings that
             exclude each other; it names the key, what was expected and what came.
     """
-    if "second_order" in table:
-        raise ConfigError(
-            f"{name}: second_order: expected the sections [parser], which configures the parser, "
-            "and [pruner], which configures its pruner, got the section of egparse 0.1"
-        )
     config = config_of(table, name)
     check_layers(config.layers, name)
     _check_classes(config.classes, name)

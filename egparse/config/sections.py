@@ -37,13 +37,13 @@ from egparse.config.fields import (
     shown,
     updated,
 )
-from egparse.config.learner_options import OPTIONS
 from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
 from egparse.errors import ConfigError
 from egparse.features import default_templates as built_in
-from egparse.learners.registry import LEARNERS
+from egparse.learners.registry import LEARNERS, options_of
 from egparse.similar import did_you_mean
 
+Strings = tuple[str, ...]
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
 AUTO = "auto"
@@ -75,7 +75,7 @@ class LearningConfig(Section):
     )
     options: Mapping[str, bool | int | float | str] = field(
         default_factory=dict,
-        metadata={"meaning": "settings of the learner itself, by name", "fixed": False},
+        metadata={"meaning": "settings of the learner itself, by name"},
     )
     loss: Loss = setting(
         "auto",
@@ -97,10 +97,8 @@ class LearningConfig(Section):
 class WordLabelConfig(LearningConfig):
     """The settings of tasks that give each word a label: taggers, the labeller, the splitter."""
 
-    templates: tuple[str, ...] = fixed((), "feature templates; empty: the built-in ones")
-    class_templates: tuple[str, ...] = fixed(
-        (), "further templates, added for each table of word classes"
-    )
+    templates: Strings = fixed((), "feature templates; empty: the built-in ones")
+    class_templates: Strings = fixed((), "further templates, added for each table of word classes")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
 
@@ -112,10 +110,9 @@ class TaggerConfig(WordLabelConfig):
     A tag set larger than ``dictionary_above`` is narrowed for each word by a tag dictionary.
     """
 
-    templates: tuple[str, ...] = built_in.WORD_TEMPLATES
-    class_templates: tuple[str, ...] = built_in.WORD_CLASS_TEMPLATES
+    templates: Strings = built_in.WORD_TEMPLATES
+    class_templates: Strings = built_in.WORD_CLASS_TEMPLATES
     bigrams: bool = fixed(True, "whether label bigrams have weights; false: words one by one")
-    order: Literal[1] = fixed(1, "number of preceding labels that a label depends on")
     pads: bool = fixed(True, "whether templates may look beyond the ends of a sentence")
     full_row_min_count: Natural = setting(
         0,
@@ -181,7 +178,7 @@ class SupertagsConfig(TaggerConfig):
     """
 
     train: bool = setting(True, "whether to train one, where trees and labels are annotated")
-    templates: tuple[str, ...] = (*built_in.WORD_TEMPLATES, *built_in.SUPERTAG_CONTEXT_TEMPLATES)
+    templates: Strings = (*built_in.WORD_TEMPLATES, *built_in.SUPERTAG_CONTEXT_TEMPLATES)
     bigrams: bool = False
     frequent: Count = 30
     c: Constant = 1.0
@@ -193,7 +190,7 @@ class SupertagsConfig(TaggerConfig):
 class LemmasConfig(WordLabelConfig):
     """The lemmatiser: a log-linear classifier of edit scripts from form to lemma, word by word."""
 
-    templates: tuple[str, ...] = built_in.LEMMA_TEMPLATES
+    templates: Strings = built_in.LEMMA_TEMPLATES
     full_row_min_count: Natural = setting(
         0,
         "attributes seen this often have a weight for every script, others for the scripts seen "
@@ -248,8 +245,8 @@ class ParserConfig(LearningConfig):
     """
 
     order: Literal[1, 2] = fixed(2, "1: arcs alone; 2: siblings, grandparents and labels too")
-    templates: tuple[str, ...] = fixed((), "templates of arcs; empty: the built-in ones")
-    class_templates: tuple[str, ...] = fixed(
+    templates: Strings = fixed((), "templates of arcs; empty: the built-in ones")
+    class_templates: Strings = fixed(
         built_in.ARC_CLASS_TEMPLATES,
         "further templates of arcs, added for each table of word classes",
     )
@@ -278,18 +275,18 @@ class ParserConfig(LearningConfig):
         "order 2: exact (dynamic program over projective trees) or loopy (belief propagation); "
         "auto: exact if trees are projective",
     )
-    sibling_templates: tuple[str, ...] = fixed((), "order 2: templates of siblings")
-    grandparent_templates: tuple[str, ...] = fixed((), "order 2: templates of grandparents")
-    label_templates: tuple[str, ...] = fixed((), "order 2: templates of labelled arcs")
-    class_siblings: tuple[str, ...] = fixed(
+    sibling_templates: Strings = fixed((), "order 2: templates of siblings")
+    grandparent_templates: Strings = fixed((), "order 2: templates of grandparents")
+    label_templates: Strings = fixed((), "order 2: templates of labelled arcs")
+    class_siblings: Strings = fixed(
         built_in.SIBLING_CLASS_TEMPLATES,
         "order 2: templates of siblings for each table of word classes",
     )
-    class_grandparents: tuple[str, ...] = fixed(
+    class_grandparents: Strings = fixed(
         built_in.GRANDPARENT_CLASS_TEMPLATES,
         "order 2: templates of grandparents for each table of word classes",
     )
-    class_labels: tuple[str, ...] = fixed(
+    class_labels: Strings = fixed(
         built_in.ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
@@ -329,7 +326,7 @@ ORDER_2_ONLY = (
 class LabellerConfig(WordLabelConfig):
     """The log-linear classifier of arc labels, given the tree."""
 
-    class_templates: tuple[str, ...] = built_in.LABEL_CLASS_TEMPLATES
+    class_templates: Strings = built_in.LABEL_CLASS_TEMPLATES
     full_row_min_count: Natural = setting(
         20, "attributes seen this often have a weight for every label; 0: only for labels seen"
     )
@@ -345,7 +342,7 @@ class SplitterConfig(WordLabelConfig):
     train: bool = setting(
         True, "whether to train one; without it plain text is split into sentences by rule"
     )
-    templates: tuple[str, ...] = built_in.SPLITTER_TEMPLATES
+    templates: Strings = built_in.SPLITTER_TEMPLATES
     bigrams: bool = setting(True, "whether label bigrams have weights; false: words one by one")
     join: Share = setting(0.5, "share of the paragraphs that training joins to the previous one")
     longest: Natural = setting(
@@ -365,7 +362,7 @@ class TokeniserConfig(LearningConfig):
         "whether to train one, on a treebank (CoNLL-U, CoNLL-X); without it plain text is split "
         "into words by spaCy's rules",
     )
-    templates: tuple[str, ...] = setting(built_in.TOKENISER_TEMPLATES, "feature templates")
+    templates: Strings = setting(built_in.TOKENISER_TEMPLATES, "feature templates")
     bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
@@ -387,7 +384,7 @@ class ExpanderConfig(LearningConfig):
         "whether to train one, where the corpus has multiword tokens; without it each token is a "
         "word",
     )
-    templates: tuple[str, ...] = setting(built_in.EXPANDER_TEMPLATES, "feature templates")
+    templates: Strings = setting(built_in.EXPANDER_TEMPLATES, "feature templates")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
     frequent: Count = setting(
@@ -417,15 +414,15 @@ class JackknifeConfig(Section):
 class ClassesConfig(Section):
     """Tables of word classes, whose columns templates may name."""
 
-    tables: tuple[str, ...] = setting(
+    tables: Strings = setting(
         (),
         "tables of word classes or word vectors: files, codes of languages (en, de, es: the tables "
         "of spacy-lookups-data), or spaCy pipelines with vectors",
     )
-    licences: tuple[str, ...] = setting(
+    licences: Strings = setting(
         (), "the licence of each table, for the card of the model; those of spaCy are known"
     )
-    sources: tuple[str, ...] = setting(
+    sources: Strings = setting(
         (), "where each table comes from, for the card of the model; those of spaCy are known"
     )
     vector_classes: Annotated[int, Interval(ge=2, le=MAX_CLASSES)] = setting(
@@ -451,7 +448,7 @@ class TrainConfig(Section):
         "threads that train a task together, each with its share of the sentences; the model "
         "depends on their number",
     )
-    layers: tuple[str, ...] = setting(
+    layers: Strings = setting(
         (),
         "layers to train (upos, xpos, feats, lemmas, spans, heads, deprels); empty: all that are "
         "annotated",
@@ -540,7 +537,7 @@ def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
             f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
             + did_you_mean(learner, LEARNERS)
         )
-    known = OPTIONS.get(learner, {})
+    known = options_of(learner) if learning.options else {}
     for option, value in learning.options.items():
         if option not in known:
             listed = ", ".join(known) or "none"

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
-from egparse.experiments.kernels.problem import Inputs
+from egparse.experiments.kernels.problem import Inputs, KernelProblem
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
     PLAIN,
@@ -32,7 +32,7 @@ from egparse.learners.eg.step import (
     without_rounding,
 )
 from egparse.structures.chains import multiclass
-from egparse.types import Floats, Ints, Longs, Shorts
+from egparse.types import Floats, Ints, Longs, Mask, Shorts
 
 
 class Examples(NamedTuple):
@@ -54,7 +54,7 @@ class Room(NamedTuple):
     block: Ints
 
 
-class ClassifierProblem:
+class ClassifierProblem(KernelProblem):
     """``x`` (n, d) holds the vectors and ``y`` (n,) the correct classes, from 0 to ``n_classes`` -
     1.
 
@@ -152,12 +152,14 @@ class ClassifierProblem:
         other._make_room(len(self.weights))
         return other
 
-    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
+    def sweep(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
+    ) -> tuple[int, float]:
         """One EG step on each example of ``order``, compiled as a whole."""
         evaluations, grown = _run_steps(
             order, rule, duals, self._examples, self.weights, self._room
         )
-        return int(evaluations), float(grown)
+        return int(evaluations), norm + float(grown)
 
     def predict(self, x: Floats) -> Ints:
         """The best class of each row of ``x`` (m, d) under v, whose scale does not matter, or under

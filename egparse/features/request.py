@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from egparse.features.word_table import Columns, Words
 from egparse.types import Floats
 
+ABSENT = -2
+"""In place of a label number: no label is given."""
+
 
 class Values(NamedTuple):
     """The value of each word in one layer, (words,): label numbers, -1 for none; for ``heads``

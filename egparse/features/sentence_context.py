@@ -19,29 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.morphology.bundles import features_of
+from egparse.features.feature_choice import features_of
 from egparse.types import Ints, Longs
 
 TAGS = (
-    "",
-    "ADJ",
-    "ADP",
-    "ADV",
-    "AUX",
-    "CCONJ",
-    "DET",
-    "INTJ",
-    "NOUN",
-    "NUM",
-    "PART",
-    "PRON",
-    "PROPN",
-    "PUNCT",
-    "SCONJ",
-    "SYM",
-    "VERB",
-    "X",
-)
+    "", "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
+    "PUNCT", "SCONJ", "SYM", "VERB", "X",
+)  # fmt: skip
 """Universal parts of speech; any other tag has index 0."""
 
 COLUMNS = ("marker", "between", "bracket")
@@ -49,24 +33,9 @@ COLUMNS = ("marker", "between", "bracket")
 N_BETWEEN = 28
 """The number of values of the column ``between``."""
 
-ADP, ADV, CCONJ, DET, INTJ, NOUN, PART, PRON, PUNCT, SCONJ, SYM, VERB, X = (
-    TAGS.index(tag)
-    for tag in (
-        "ADP",
-        "ADV",
-        "CCONJ",
-        "DET",
-        "INTJ",
-        "NOUN",
-        "PART",
-        "PRON",
-        "PUNCT",
-        "SCONJ",
-        "SYM",
-        "VERB",
-        "X",
-    )
-)
+ADP, ADV, CCONJ, DET, INTJ, NOUN = map(TAGS.index, ("ADP", "ADV", "CCONJ", "DET", "INTJ", "NOUN"))
+PART, PRON, PUNCT, SCONJ = map(TAGS.index, ("PART", "PRON", "PUNCT", "SCONJ"))
+SYM, VERB, X = map(TAGS.index, ("SYM", "VERB", "X"))
 
 QUESTION, FINITE, INFINITIVAL = 1, 2, 4
 """Bits of ``kind``: interrogative or relative; finite or bare verb; the particle of an infinitive.
@@ -76,21 +45,10 @@ COMMA, OPENING, CLOSING, COLON, DASH, QUOTE, OTHER_MARK = range(1, 8)
 
 _MARKS = {
     ",": COMMA,
-    "(": OPENING,
-    "[": OPENING,
-    "-lrb-": OPENING,
-    "{": OPENING,
-    ")": CLOSING,
-    "]": CLOSING,
-    "-rrb-": CLOSING,
-    "}": CLOSING,
-    ":": COLON,
-    ";": COLON,
-    "-": DASH,
-    "--": DASH,
-    "...": DASH,
-    "\u2013": DASH,
-    "\u2014": DASH,
+    **dict.fromkeys(["(", "[", "{", "-lrb-"], OPENING),
+    **dict.fromkeys([")", "]", "}", "-rrb-"], CLOSING),
+    **dict.fromkeys([":", ";"], COLON),
+    **dict.fromkeys(["-", "--", "...", "\u2013", "\u2014"], DASH),
     **dict.fromkeys(['"', "'", "''", "``", *"\u201c\u201d\u2018\u2019\u00ab\u00bb"], QUOTE),
 }
 

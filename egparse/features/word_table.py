@@ -12,10 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.classes.packed import PackedTable
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.schemes import OUTSIDE, from_iob2

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from egparse.config.learner_options import with_own_types
 from egparse.config.named_losses import (
     DEFAULT_LEARNER,
     LOSSES,
@@ -43,12 +41,12 @@ from egparse.learners.registry import (
     build,
     check_installed,
     check_settings,
+    class_of,
 )
 from egparse.types import Singles
 
 if TYPE_CHECKING:
-    from egparse.learners.problem import VectorProblem
-    from egparse.learners.targets.contract import PartialProblem
+    from egparse.learners.problem import Problem
 
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
@@ -64,7 +62,7 @@ _IN_WORDS = {
 
 
 def build_learner(
-    problem: VectorProblem,
+    problem: Problem,
     config: LearningConfig,
     seed: int,
     offsets: Singles | None = None,
@@ -84,12 +82,12 @@ def build_learner(
     common = LearnerConfig(beta=beta, gamma=gamma, c=config.c, seed=seed)
     parts = problem
     if offsets is not None:
-        from egparse.learners.offset_problem import with_offsets
+        from egparse.learners.offset_problem import OffsetProblem
 
         check_continues(config)
         beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
-        problem = with_offsets(problem, offsets, beta=beta, gamma=gamma)
-    options = with_own_types(config.learner, config.options)
+        problem = OffsetProblem(problem, offsets, beta=beta, gamma=gamma)
+    options = dict(config.options)
     if config.learner == DEFAULT_LEARNER:
         options = {
             "anneal_from": config.anneal_from,
@@ -97,64 +95,30 @@ def build_learner(
             **eg_settings,
             **options,
         }
-    is_partial = len(getattr(parts, "partial", ())) > 0
+    is_partial = len(parts.partial) > 0
+    settings = check_settings(config.learner, common, options)
     jobs = present_jobs()
-    if jobs.divide and is_divided(config):
-        settings = check_settings(config.learner, common, options)
-        check_jobs(config, settings)
+    if jobs.connect is not None and is_divided(config):
         if is_partial:
             refuse_partial(jobs.count)
         if config.learner in GATHERED:
             return _gathering(config.learner, problem, common, options, jobs)
-        count = _shards_of(problem, settings, jobs)
-        if count > 1 or jobs.connect is not None:
-            return _in_shards(problem, settings, replace(jobs, count=count))
+        return jobs.connect(problem, class_of(config.learner, options), settings, jobs.count)
     learner = build(config.learner, problem, common, **options)
+    learner.threads = jobs.threads
     if not is_partial:
         return learner
-    from egparse.learners.targets.completion import CompletingLearner
+    from egparse.learners.completion import CompletingLearner
 
     check_partial(config)
-    return CompletingLearner(learner, cast("PartialProblem", parts), beta, offsets)
-
-
-def _shards_of(problem: VectorProblem, settings: object, jobs: Jobs) -> int:
-    """By how many shards a problem is learned: by fewer than there are jobs where rounds of so many
-    threads would take longer than their visits.
-    """
-    from egparse.learners.dca import DCAConfig
-    from egparse.learners.shards.averaged import most_in_memory
-
-    if jobs.connect is not None or not isinstance(settings, DCAConfig):
-        return jobs.count
-    return min(jobs.count, most_in_memory(problem))
-
-
-def _in_shards(problem: VectorProblem, config: object, jobs: Jobs) -> Learner:
-    """The learner of this configuration on shards of the problem."""
-    from egparse.learners.eg.online import EGConfig
-    from egparse.learners.problem import ViewedProblem
-    from egparse.learners.shards.averaged import sharded, visits_in_memory
-    from egparse.learners.shards.divided_sums import OnlineEGWithDividedSums
-    from egparse.learners.shards.learner import ShardsConfig, rounds_in_memory
-    from egparse.learners.shards.shard import local_config
-    from egparse.learners.shards.transport import on_threads
-
-    settings, own = ShardsConfig(shards=jobs.count), local_config(config)
-    if jobs.connect is None and isinstance(own, EGConfig) and isinstance(problem, ViewedProblem):
-        return OnlineEGWithDividedSums(problem, own, jobs.count)
-    if jobs.connect is None:
-        rounds = rounds_in_memory(problem, jobs.count, visits_in_memory(own))
-        settings = ShardsConfig(shards=jobs.count, rounds=rounds)
-    connect = on_threads if jobs.connect is None else jobs.connect
-    return sharded(problem, own, settings, connect)
+    return CompletingLearner(learner, parts, beta, offsets)
 
 
 def _gathering(
-    name: str, problem: VectorProblem, common: LearnerConfig, options: dict[str, Any], jobs: Jobs
+    name: str, problem: Problem, common: LearnerConfig, options: dict[str, Any], jobs: Jobs
 ) -> Learner:
     """A learner that sums over shards elsewhere, or mixes what it learned there."""
-    assert jobs.gather is not None  # ``check_jobs``
+    assert jobs.gather is not None  # ``is_divided``
     shards = min(jobs.count, max(1, len(problem.part_starts) - 1))
     if name in ("parallel-gradient", "parameter-mixing"):
         options = {**options, "shards": shards}
@@ -169,24 +133,16 @@ def _gathering(
 
 
 def is_divided(config: LearningConfig) -> bool:
-    """Whether several jobs share the work of this learner; others learn by one."""
+    """Whether the nodes of a cluster share the work of this learner."""
     gathered = present_jobs().gather is not None and config.learner in GATHERED
     return gathered or config.learner in SHARDED
 
 
-def check_jobs(config: LearningConfig, settings: object) -> None:
-    """Raise ConfigError for ``settings`` of a learner that shards of the examples cannot keep."""
-    if config.learner in SHARDED:
-        from egparse.learners.shards.shard import local_config
-
-        local_config(settings)
-
-
 def refuse_partial(jobs: int) -> None:
-    """Raise ConfigError for partial annotation with several jobs: targets that follow the weights
-    would move the dual while the jobs raise it.
+    """Raise ConfigError for partial annotation on a cluster: targets that follow the weights would
+    move the dual while the shards raise it.
     """
-    if jobs > 1:
+    if jobs > 1 and present_jobs().connect is not None:
         raise ConfigError(
             f"expected jobs = 1 for a corpus that is annotated in part, got jobs = {jobs}"
         )
@@ -292,10 +248,8 @@ def check_learner_settings(section: str, config: LearningConfig, jobs: int = 1) 
     try:
         beta, gamma = loss_of(config)
         common = LearnerConfig(beta=beta, gamma=gamma, c=config.c)
-        settings = check_settings(config.learner, common, dict(config.options))
-        if jobs > 1 and is_divided(config):
-            check_jobs(config, settings)
-        elif jobs > 1:
+        check_settings(config.learner, common, dict(config.options))
+        if jobs > 1 and present_jobs().connect is not None and not is_divided(config):
             warnings.warn(
                 f"{section}: {config.learner} learns by one job; the work of "
                 f"{', '.join(SHARDED)} can be divided",

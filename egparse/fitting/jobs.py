@@ -9,11 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from egparse.learners.shards.examples import Gather
-    from egparse.learners.shards.transport import Connect
+    from egparse.learners.learner import Learner, LearnerConfig
+    from egparse.learners.problem import Problem
 
 Piece = TypeVar("Piece")
 Result = TypeVar("Result")
@@ -21,22 +21,19 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Jobs:
-    """``count`` shards of the examples, reached by ``connect`` (None: threads of this process), or
-    by ``gather`` for learners that only sum over them.
+    """``count`` threads of this process or, with ``connect``, nodes of a cluster: ``connect`` makes
+    a learner of a problem whose examples are divided among them, from the class and configuration
+    of the learner of each and their number. ``gather`` divides examples for learners that only sum
+    over them.
     """
 
     count: int = 1
-    connect: Connect | None = None
-    gather: Gather | None = None
-
-    @property
-    def divide(self) -> bool:
-        """Whether the examples are divided: a single shard may be elsewhere."""
-        return self.count > 1 or self.connect is not None
+    connect: Callable[[Problem, type[Learner], LearnerConfig, int], Learner] | None = None
+    gather: Callable[[Problem, int], Any] | None = None
 
     @property
     def threads(self) -> int:
-        """The threads for work that is not divided, but done side by side in this process."""
+        """The threads for work that is done side by side in this process."""
         return self.count if self.connect is None else min(self.count, os.cpu_count() or 1)
 
 
@@ -87,7 +84,7 @@ def in_threads(work: Callable[[Piece], Result], pieces: Iterable[Piece]) -> Iter
     """
     jobs = present_jobs()
     count = jobs.threads
-    if not jobs.divide:
+    if jobs.count == 1 and jobs.connect is None:
         yield from map(work, pieces)
         return
     threads = ThreadPoolExecutor(count, "egparse-job")

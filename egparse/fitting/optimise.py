@@ -31,7 +31,7 @@ from egparse.types import Singles
 
 if TYPE_CHECKING:
     from egparse.fitting.checkpoints.journal import TaskEntry
-    from egparse.learners.problem import VectorProblem
+    from egparse.learners.problem import Problem
 
 Predictor = TypeVar("Predictor")
 Finished = TypeVar("Finished")
@@ -57,7 +57,7 @@ class Weights(NamedTuple):
     vectors: list[npt.NDArray[np.floating[Any]]]
     scale: float
 
-    def put_into(self, problem: VectorProblem) -> None:
+    def put_into(self, problem: Problem) -> None:
         """Set the v of a problem."""
         for array, saved in zip(problem.vectors(), self.vectors, strict=True):
             array[...] = saved
@@ -113,9 +113,9 @@ class Best(NamedTuple, Generic[Predictor]):
         return self.reason == INTERRUPTED
 
 
-def problem_of(learner: Learner) -> VectorProblem:
+def problem_of(learner: Learner) -> Problem:
     """The problem of a learner, which holds v."""
-    return cast("VectorProblem", cast(Any, learner).problem)
+    return cast("Problem", cast(Any, learner).problem)
 
 
 def require_finite(*tables: Singles) -> None:

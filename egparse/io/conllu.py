@@ -1,4 +1,5 @@
-"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes.
+"""CoNLL-U: ten tab-separated columns, comments, multiword tokens and empty nodes; and CoNLL-X, the
+format of the shared tasks of 2006 and 2007, whose every line is a word.
 
 The format is that of https://universaldependencies.org/format.html. The reader splits a sentence
 into whole columns and checks it by counting cells (see ``rows``); only if a count is wrong it looks
@@ -8,6 +9,10 @@ package.
 ``Sentence.source`` keeps every line, so that a sentence is written as it was read, byte by byte,
 except that line ends become LF, byte order marks are dropped, and every sentence is followed by one
 blank line.
+
+The columns of CoNLL-X are ID FORM LEMMA CPOSTAG POSTAG FEATS HEAD DEPREL PHEAD PDEPREL (Buchholz &
+Marsi 2006, section 3). CPOSTAG is read as ``upos`` and POSTAG as ``xpos``; a sentence may have
+several roots. PHEAD and PDEPREL are written as they were read.
 """
 
 from __future__ import annotations
@@ -30,8 +35,10 @@ from egparse.io.rows import (
     STRIDE,
     UPOS,
     XPOS,
+    check_rows,
     checked_heads,
     escape,
+    find_other_rows,
     ids_ascend,
     plain_rows,
     refill,
@@ -39,7 +46,6 @@ from egparse.io.rows import (
     with_multiword_tokens,
     without_rows,
 )
-from egparse.io.word_lines import check_rows, find_other_rows
 from egparse.layers import LAYERS
 from egparse.schemes import OUTSIDE, find_tag_fault, to_iob2
 from egparse.sentences import MISSING, Sentence, Source, SurfaceToken
@@ -369,3 +375,95 @@ def _comments(sentence: Sentence) -> list[str]:
     if (sentence.misc or sentence.tokens) and not has_text:
         comments.append(f"# text = {escape(sentence.text)}")
     return comments
+
+
+# --- CoNLL-X --------------------------------------------------------------------------------------
+
+
+def read_conllx(
+    source: CorpusSource,
+    *,
+    name: str | None = None,
+    skip_bad: bool = False,
+    on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
+    require_trees: bool = False,
+    multiple_roots: bool = True,
+) -> Iterator[Sentence]:
+    """The sentences of a CoNLL-X file or stream; options and errors as in ``read_conllu``."""
+    return parse_conllx(
+        read_blocks(source, name),
+        skip_bad=skip_bad,
+        on_bad=on_bad,
+        trees=trees,
+        require_trees=require_trees,
+        multiple_roots=multiple_roots,
+    )
+
+
+def parse_conllx(
+    blocks: Iterable[Block],
+    *,
+    skip_bad: bool = False,
+    on_bad: Callable[[CorpusError], None] | None = None,
+    trees: bool = True,
+    require_trees: bool = False,
+    multiple_roots: bool = True,
+) -> Iterator[Sentence]:
+    """The sentences of blocks; see ``read_conllx``."""
+    parse = partial(
+        _parse_conllx, trees=trees, require_trees=require_trees, multiple_roots=multiple_roots
+    )
+    return parse_blocks(blocks, parse, skip_bad, on_bad)
+
+
+def write_conllx(sentences: Iterable[Sentence], stream: TextIO) -> int:
+    """Write sentences as ``format_conllx`` does; returns how many."""
+    count = 0
+    for sentence in sentences:
+        stream.write(format_conllx(sentence))
+        count += 1
+    return count
+
+
+def format_conllx(sentence: Sentence) -> str:
+    """The lines of a sentence in CoNLL-X, with the blank line.
+
+    A sentence that was read from CoNLL-X keeps the columns that are not layers of it. Any other has
+    ``_`` for PHEAD and PDEPREL, and loses what the format cannot represent: comments, multiword
+    tokens, spans.
+    """
+    source = sentence.source
+    if source is not None and source.format == "conllx":
+        return "\n".join(refill(sentence, source)) + "\n\n"
+    return "\n".join(plain_rows(sentence)) + "\n\n"
+
+
+def _parse_conllx(
+    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool
+) -> Sentence:
+    if block.undecodable:
+        block.check_encoding()
+    words = range(len(block.lines))
+    cells = split_cells(block.lines)
+    if cells is None:
+        check_rows(block, None, comments=False)
+        raise AssertionError("check_rows accepts no row that split_cells rejects")
+    ids = cells[ID::STRIDE]
+    if not ids_ascend(ids):
+        find_other_rows(block, words, ids, None, only_words=True)
+    heads: tuple[int, ...] = ()
+    if trees:
+        heads = checked_heads(
+            block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees
+        )
+    return Sentence(
+        forms=cells[FORM::STRIDE],
+        lemmas=cells[LEMMA::STRIDE],
+        upos=cells[UPOS::STRIDE],
+        xpos=cells[XPOS::STRIDE],
+        feats=cells[FEATS::STRIDE],
+        heads=heads,
+        deprels=cells[DEPREL::STRIDE],
+        source=Source(block.path, block.first_line, tuple(block.lines), words, "conllx"),
+    )

@@ -12,8 +12,7 @@ from typing import TextIO
 from egparse.errors import ConfigError, CorpusError, EmptyCorpusError
 from egparse.io.blocks import Block, CorpusSource, name_of, read_blocks
 from egparse.io.columns import LAYOUTS, parse_columns, write_columns
-from egparse.io.conllu import SPANS_KEY, parse_conllu, write_conllu
-from egparse.io.conllx import parse_conllx, write_conllx
+from egparse.io.conllu import SPANS_KEY, parse_conllu, parse_conllx, write_conllu, write_conllx
 from egparse.io.detection import FORMATS, detect_format, format_of_name
 from egparse.io.encodings import UTF_8, checked_encoding
 from egparse.sentences import Sentence

@@ -1,14 +1,131 @@
-"""Writing sentences in formats that are no corpora, piece by piece."""
+"""Sentences in formats that are no corpora, piece by piece: JSON, or lines of text or words.
+
+A sentence is an object with all that CoNLL-U says of it, but for empty nodes and DEPS, which
+``Sentence`` does not have.
+
+
+=============  =====================================================================================
+``id``         ``# sent_id``; null without one
+``newdoc``     the ID in ``# newdoc id``, empty without one; absent if no document begins here
+``newpar``     likewise, for paragraphs
+``text``       the text of the sentence, as ``Sentence.text`` has it
+``start``      where the sentence starts and ends in the text of the input, in characters from 0;
+``end``        absent if not known
+``comments``   the other lines of comments, with ``#``; absent if there are none
+``tokens``     the multiword tokens: ``first`` and ``last``, IDs of words; ``form``; ``misc``; and
+               ``start`` and ``end`` if known; absent if there are none
+``words``      the words, each with keys of ``Sentence.rows``: ``id`` from 1, ``form``, ``lemma``,
+               ``upos``, ``xpos``, ``feats``, ``head``, ``deprel``, ``misc``; ``spans``
+               if the sentence has entities or chunks; ``p_upos`` and so on as far as it has
+               probabilities; and ``start`` and ``end`` if known
+=============  =====================================================================================
+
+A value that is not there, ``_`` in CoNLL-U, is null; the root has ``head`` 0. ``feats`` and
+``misc`` are strings as in CoNLL-U. Places in the text are those of ``TokenRange`` in MISC.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
-from egparse.io.json_sentences import json_line
-from egparse.io.surface_lines import horizontal_line, text_lines, vertical_lines
-from egparse.sentences import Sentence
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.surface import range_of
 
 FORMATS = ("json", "jsonl", "text", "horizontal", "vertical")
+
+_COMMENT = re.compile(r"#\s*(sent_id|text|newdoc|newpar)\b(?:\s+id)?\s*(?:=\s*(.*))?$")
+_NEVER_MISSING = ("id", "form")
+_OF_TOKENS = ("sentence", "token", "start", "end")
+_NOTHING: dict[str, Any] = dict.fromkeys(
+    ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "misc")
+)
+
+NO_BREAK_SPACE = "\u00a0"
+"""Stands for a blank inside of a word where blanks separate words."""
+
+_MARKS = ("# newpar", "# newdoc")
+
+
+def text_lines(sentence: Sentence) -> str:
+    """The text of a sentence in a line, after an empty line if it opens a paragraph."""
+    opens = any(line.startswith(_MARKS) for line in sentence.lines_before)
+    return ("\n" if opens else "") + sentence.text + "\n"
+
+
+def horizontal_line(sentence: Sentence) -> str:
+    """The words of a sentence in a line, with blanks between them."""
+    return " ".join(form.replace(" ", NO_BREAK_SPACE) for form in sentence.forms) + "\n"
+
+
+def vertical_lines(sentence: Sentence) -> str:
+    """The words of a sentence, each in a line, and an empty line."""
+    return "".join(f"{form}\n" for form in sentence.forms) + "\n"
+
+
+def json_line(sentence: Sentence) -> str:
+    """The object of a sentence in one line, without line end."""
+    return json.dumps(as_json(sentence), ensure_ascii=False)
+
+
+def as_json(sentence: Sentence) -> dict[str, Any]:
+    """The object of a sentence, as the table above has it."""
+    made: dict[str, Any] = {"id": sentence.sentence_id}
+    others = []
+    for line in sentence.lines_before:
+        found = _COMMENT.match(line)
+        if found is None:
+            if line.startswith("#"):
+                others.append(line)
+        elif found[1] in ("newdoc", "newpar"):
+            made[found[1]] = (found[2] or "").strip()
+    made["text"] = sentence.text
+    tokens = [
+        {
+            "first": token.first + 1,
+            "last": token.last + 1,
+            "form": token.form,
+            "misc": _value(token.misc),
+            **_place(token.misc),
+        }
+        for token in sentence.tokens
+    ]
+    words = list(_words(sentence))
+    places = [one for one in (*words, *tokens) if "start" in one]
+    if places:
+        made["start"] = min(one["start"] for one in places)
+        made["end"] = max(one["end"] for one in places)
+    if others:
+        made["comments"] = others
+    if tokens:
+        made["tokens"] = tokens
+    made["words"] = words
+    return made
+
+
+def _words(sentence: Sentence) -> Iterator[dict[str, Any]]:
+    for row in sentence.rows():
+        found = _NOTHING | {
+            key: value if key in _NEVER_MISSING else _value(value)
+            for key, value in row.items()
+            if key not in _OF_TOKENS
+        }
+        if row["form"] == MISSING and row.get("lemma") == MISSING:  # the word is an underscore
+            found["lemma"] = MISSING
+        found |= _place(row.get("misc", MISSING))
+        yield found
+
+
+def _value(value: str | float | None) -> str | float | None:
+    return None if value in (MISSING, MISSING_HEAD) else value
+
+
+def _place(misc: str) -> dict[str, int]:
+    found = range_of(misc)
+    return {} if found is None else dict(zip(("start", "end"), found, strict=True))
+
 
 _LINES: dict[str, Callable[[Sentence], str]] = {
     "jsonl": lambda sentence: json_line(sentence) + "\n",

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 Arrays = list[npt.NDArray[np.floating[Any]]]
@@ -38,9 +38,7 @@ class WeightAverage:
     2010, Alg. 1), or those after it (Collins 2002).
     """
 
-    RECOMPUTED = ("_average", "_changes")  # not saved in checkpoints
-
-    def __init__(self, problem: VectorProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         self._problem = problem
         precision = np.result_type(*problem.vectors())
         # m_i, flat over all parts
@@ -49,6 +47,15 @@ class WeightAverage:
         self._average: Arrays | None = None  # None: to be computed
         self._is_in_place = False
         self.count = 0
+
+    def saved(self) -> Any:
+        """For a checkpoint."""
+        return {"moments": self._moments, "count": self.count}
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        self._moments[:] = saved["moments"]
+        self.count, self._average = int(saved["count"]), None
 
     def include(self, weight: int = 1) -> None:
         """Add the present weights to the average, as often as ``weight`` says."""
@@ -119,11 +126,26 @@ class ScaledWeightAverage(WeightAverage):
     both loses digits: ``close`` adds it to a sum of its own, whenever v is multiplied by scale.
     """
 
-    def __init__(self, problem: VectorProblem) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__(problem)
         self._weight = 0.0  # S
         self._closed: Arrays | None = None
         self._scale = 1.0
+
+    def saved(self) -> Any:
+        """For a checkpoint."""
+        return {
+            **super().saved(),
+            "weight": self._weight,
+            "closed": self._closed,
+            "scale": self._scale,
+        }
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        super().restore(saved)
+        self._weight, self._scale = float(saved["weight"]), float(saved["scale"])
+        self._closed = saved["closed"]
 
     def include_scaled(self, scale: float) -> None:
         """Add the present weights, scale v, to the average."""

@@ -44,24 +44,25 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig
-from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.sdca import DualStep
+from egparse.learners.learner import (
+    Learner,
+    LearnerConfig,
+    UnscaledState,
+    require_finite_objective,
+    sum_of_losses,
+    visits_of,
+)
+from egparse.learners.losses import PERCEPTRON
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
-
-_MOST_STEPS = 30
-_SOLVED = 1e-3
-"""The gap, relative to the loss, at which the sub-problem of an example counts as solved."""
 
 _ROUNDING = 1e-9
 """A loss is counted as negative if it is below zero by more than this fraction of the score of the
@@ -74,41 +75,26 @@ class DCAConfig(LearnerConfig):
     """``averaged``: the model is the average of the weights before each update (Alg. 1); otherwise
     it is the last weights.
 
-    ``subproblem`` *linearised* takes the step of eq. 15; *exact* solves eq. 11 at each visit, by as
-    many calls of inference as that takes (at most ``_MOST_STEPS``). ``below_zero`` says what is
-    done with a negative loss: *estimate* it from the marginals, or *skip* the example, as in the
-    paper.
+    ``below_zero`` says what is done with a negative loss: *estimate* it from the marginals, or
+    *skip* the example, as in the paper.
 
     Raises:
         ConfigError: a value out of range, or the loss of the perceptron.
     """
 
-    averaged: bool = True
-    subproblem: Literal["linearised", "exact"] = "linearised"
-    below_zero: Literal["estimate", "skip"] = "estimate"
+    averaged: Annotated[bool, "the model is the average of the weights"] = True
+    below_zero: Annotated[Literal["estimate", "skip"], "what is done with a negative loss"] = (
+        "estimate"
+    )
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
             raise ConfigError(f"expected c > 0, got c = {self.c}")
-        if self.subproblem not in ("linearised", "exact"):
-            raise ConfigError(
-                f"expected a subproblem among linearised, exact, got {self.subproblem!r}"
-            )
-        if self.below_zero not in ("estimate", "skip"):
-            raise ConfigError(f"expected below_zero among estimate, skip, got {self.below_zero!r}")
-        try:
-            self.loss()
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
-        if self.beta == math.inf and self.gamma == 0:
+        if self.loss == PERCEPTRON:
             raise ConfigError(
                 "expected beta < inf or gamma > 0: the loss of the perceptron is 0 at w = 0, where "
                 "dual coordinate ascent would stay"
             )
-
-    def loss(self) -> Loss:
-        """The member of the family."""
-        return Loss(self.beta, self.gamma)
 
 
 class Step(NamedTuple):
@@ -152,20 +138,20 @@ class DCAState(UnscaledState):
     tally: Tally = field(default_factory=Tally)
 
 
-class DCA(LearnerBase[VectorProblem]):
+class DCA(Learner):
     """Online dual coordinate ascent on a problem; the problem holds w.
 
     ``set_c`` lets it hold v = C w with another C, as shards of the examples do from round to round.
     """
 
     name = "dual coordinate ascent"
+    config_type = DCAConfig
 
-    def __init__(self, problem: VectorProblem, config: DCAConfig) -> None:
+    def __init__(self, problem: Problem, config: DCAConfig) -> None:
         super().__init__(problem)
-        self.config, self.loss = config, config.loss()
+        self.config, self.loss = config, config.loss
         self._expected, self._gradient, self._changes = np.empty((3, self.longest))
-        self._steps = DualStep(problem, self.loss, config.c, 1.0)
-        self._marginals = np.empty(self.longest, dtype=np.float32)
+        self.c, self.scale = config.c, 1.0  # w = scale v
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> DCAState:
         """w = 0; ``gold_theta`` is ignored, as the paper starts with dual variables of 0."""
@@ -181,7 +167,7 @@ class DCA(LearnerBase[VectorProblem]):
         """
         self._attend(state, i)
         scores = self.problem.scores(i) * self.scale
-        expected, changes = self._expected[: len(scores)], self._changes[: len(scores)]
+        expected = self._expected[: len(scores)]
         loss = self.loss.value(self.problem, i, scores, expected)
         gold = self.problem.gold(i)
         self._record_visit(state, i, loss, float(scores @ gold))
@@ -190,8 +176,19 @@ class DCA(LearnerBase[VectorProblem]):
         gradient = np.subtract(expected, gold, out=self._gradient[: len(scores)])
         if not estimate > 0 or not gradient.any():
             return self._skip(state, loss)
-        if self.config.subproblem == "exact" and loss > 0:
-            return self._solve(state, i, loss)
+        return self._ascend(state, i, scores, gradient, loss, estimate)
+
+    def _ascend(
+        self,
+        state: DCAState,
+        i: int,
+        scores: Floats,
+        gradient: Floats,
+        loss: float,
+        estimate: float,
+    ) -> float:
+        """Solve the sub-problem of a visit; returns a lower bound of the increase of the dual."""
+        changes = self._changes[: len(scores)]
         step = self._step(i, scores, gradient, estimate)
         if step.gradient_norm == 0.0 and step.norm_change == 0.0:  # nothing has moved
             return self._skip(state, loss)
@@ -206,8 +203,8 @@ class DCA(LearnerBase[VectorProblem]):
     def iterate(self, state: DCAState) -> None:
         """Visit every example once, in random order."""
         state.tally = Tally()
-        for i in in_blocks(state.generator.permutation(self.n), self.n, state.generator):
-            self.update(state, int(i))
+        for i in visits_of(self.n, state.generator).tolist():
+            self.update(state, i)
         state.iteration += 1
         state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)
 
@@ -223,8 +220,7 @@ class DCA(LearnerBase[VectorProblem]):
         tally, c = state.tally, self.config.c
         with self.model_weights(state):
             primal = self.sum_losses() + c / 2 * squared_norm(self.problem)
-        if not math.isfinite(primal):
-            raise EgparseError(f"{self.name}: expected a finite objective, got {primal}")
+        require_finite_objective(self.name, primal)
         details = {
             "online_loss": tally.loss / max(1, tally.visits),
             "dual_increase": tally.dual_increase,
@@ -241,27 +237,13 @@ class DCA(LearnerBase[VectorProblem]):
             return super().model_weights(state)
         return state.average.average_weights()
 
-    @property
-    def c(self) -> float:
-        """The C of the steps."""
-        return self._steps.c
-
-    @property
-    def scale(self) -> float:
-        """w = ``scale`` v."""
-        return self._steps.scale
-
     def set_c(self, c: float) -> None:
         """Go on with another C, on a problem that holds v = ``c`` w."""
-        self._steps.c, self._steps.scale = c, 1.0 / c
+        self.c, self.scale = c, 1.0 / c
 
     def sum_losses(self) -> float:
         """The sum of the losses at the present weights."""
-        return sum(self._loss(i) for i in range(self.n))
-
-    def _loss(self, i: int) -> float:
-        scores = self.problem.scores(i) * self.scale
-        return self.loss.value(self.problem, i, scores, self._expected[: len(scores)])
+        return sum_of_losses(self.problem, self.loss, self.scale, self.threads)
 
     def _estimate_from_marginals(self, gold: Floats, expected: Floats) -> float:
         """max over correct parts of log(z_r / zbar_r) / beta, a lower bound of the loss at exact
@@ -296,29 +278,6 @@ class DCA(LearnerBase[VectorProblem]):
             np.multiply(gradient, (longest - eta) / self.scale, out=changes)
             norm_change += self.scale**2 * self.problem.add(i, changes)
         return Step(eta, norm, norm_change)
-
-    def _solve(self, state: DCAState, i: int, loss: float) -> float:
-        """Solve eq. 11: steps of ``egparse.learners.sdca`` on one new dual variable, which starts
-        at mu = z with a value of 0, as if all others were fixed. The first is about eq. 15. Returns
-        the increase of the dual.
-        """
-        gold = self.problem.gold(i)
-        stored, changes = self._marginals[: len(gold)], self._changes[: len(gold)]
-        stored[:] = gold
-        value, share, norm_change, increase = 0.0, 1.0, 0.0, 0.0
-        for _ in range(_MOST_STEPS):
-            done = self._steps.visit(i, stored, value, share)
-            state.visits += 1
-            value, share = done.value, done.share
-            norm_change += done.norm_change
-            increase += done.rise
-            if done.rise <= _SOLVED * loss:
-                break
-        changes[:] = self.problem.gold(i)
-        changes -= stored
-        changes /= self.c * self.scale
-        self._record_step(state, i, changes, norm_change, increase)
-        return increase
 
     def _record_visit(self, state: DCAState, i: int, loss: float, correct: float) -> None:
         """Count a visit, and average the weights before it; ``correct`` is the score of the correct

@@ -121,3 +121,10 @@ LOG_LINEAR = Loss(1.0, 0.0)
 HINGE = Loss(math.inf, 1.0)
 PERCEPTRON = Loss(math.inf, 0.0)
 SOFTMAX_MARGIN = Loss(1.0, 1.0)
+
+NAMED = {
+    "log-linear": LOG_LINEAR,
+    "max-margin": HINGE,
+    "softmax-margin": SOFTMAX_MARGIN,
+    "perceptron": PERCEPTRON,
+}

@@ -25,16 +25,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAConfig, DCAState
-from egparse.learners.problem import KBestProblem, VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 FULL = 1e-12
@@ -52,20 +53,15 @@ class MIRAConfig(DCAConfig):
 
     beta: float = math.inf
     gamma: float = 1.0
-    k: int = 1
-    tolerance: float = 1e-6
-    max_sweeps: int = 10_000
+    k: Annotated[int, Interval(ge=1, le=100), "structures at each visit"] = 1
+    tolerance: Annotated[float, Interval(ge=1e-12, le=1), "of the quadratic program"] = 1e-6
+    max_sweeps: Annotated[int, Interval(ge=1, le=1_000_000), "over the rows"] = 10_000
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.beta != math.inf:
             raise ConfigError(
                 f"MIRA expects a max-margin loss (beta = inf), got beta = {self.beta:g}"
-            )
-        if self.k < 1 or not self.tolerance > 0 or self.max_sweeps < 1:
-            raise ConfigError(
-                f"MIRA expects k >= 1, tolerance > 0 and max_sweeps >= 1, got {self.k}, "
-                f"{self.tolerance}, {self.max_sweeps}"
             )
 
 
@@ -231,9 +227,10 @@ class MIRA(DCA):
     """MIRA on a problem; the problem holds w."""
 
     name = "MIRA"
+    config_type = MIRAConfig
 
-    def __init__(self, problem: VectorProblem, config: MIRAConfig) -> None:
-        if config.k > 1 and not isinstance(problem, KBestProblem):
+    def __init__(self, problem: Problem, config: MIRAConfig) -> None:
+        if config.k > 1 and not problem.offers("k_best"):
             raise ConfigError(
                 f"MIRA with k = {config.k} expects a problem that lists its k best structures (a "
                 f"method k_best), got {type(problem).__name__}"
@@ -281,7 +278,6 @@ class MIRA(DCA):
     def _half_spaces(self, i: int, scores: Floats) -> tuple[Floats, Floats]:
         """m_j (k,) and z - z_j (k, parts) of the k best structures by cost-augmented score."""
         problem, gamma = self.problem, self.config.gamma
-        assert isinstance(problem, KBestProblem)
         cost = gamma * problem.cost(i)
         structures = np.asarray(problem.k_best(i, scores + cost, self.k), dtype=np.float64)
         if not len(structures):

@@ -34,18 +34,16 @@ without. As C grows, v goes to 0.
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.errors import ConfigError
-from egparse.learners.problem import GroupedProblem, KBestProblem, VectorProblem, shard_of
-from egparse.learners.targets.contract import TargetProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats, Shorts, Singles
 
 
-def scores_of(problem: VectorProblem) -> Singles:
+def scores_of(problem: Problem) -> Singles:
     """The scores of all parts at the present v, flat over all parts."""
     starts = problem.part_starts
     scores = np.empty(int(starts[-1]), dtype=np.float32)
@@ -54,32 +52,19 @@ def scores_of(problem: VectorProblem) -> Singles:
     return scores
 
 
-def with_offsets(
-    problem: VectorProblem,
-    offsets: npt.NDArray[np.floating[Any]],
-    *,
-    beta: float,
-    gamma: float,
-) -> OffsetProblem:
+class OffsetProblem(Problem):
     """``problem`` with ``offsets`` b (parts of all examples,) added to the scores, for the loss of
-    ``beta`` and ``gamma``.
+    ``beta`` and ``gamma``; its v is the learned part alone.
 
-    The result has groups of parts and k best structures if ``problem`` has them. It has no compiled
-    EG steps, since a problem's compiled steps ignore offsets.
+    It goes over examples one by one, since a problem's compiled steps ignore offsets.
 
     Raises:
         ValueError: not one finite offset for each part.
     """
-    kind = _KINDS[isinstance(problem, GroupedProblem), isinstance(problem, KBestProblem)]
-    return kind(problem, offsets, beta=beta, gamma=gamma)
-
-
-class OffsetProblem:
-    """A problem with fixed offsets; its v is the learned part alone. See ``with_offsets``."""
 
     def __init__(
         self,
-        problem: VectorProblem,
+        problem: Problem,
         offsets: npt.NDArray[np.floating[Any]],
         *,
         beta: float,
@@ -108,11 +93,6 @@ class OffsetProblem:
         Raises:
             ConfigError: a problem whose targets cannot be replaced.
         """
-        if not isinstance(self.problem, TargetProblem):
-            raise ConfigError(
-                f"expected a problem whose targets can be replaced, got "
-                f"{type(self.problem).__name__}"
-            )
         before = float(self._correct[i])
         self.problem.set_target(i, target)
         self._correct[i] = float(self._offsets_of(i) @ self.problem.gold(i))
@@ -180,8 +160,20 @@ class OffsetProblem:
             ConfigError: a problem that cannot be divided.
         """
         parts = slice(self.part_starts[first], self.part_starts[end])
-        problem = shard_of(self.problem, first, end)
+        problem = self.problem.shard(first, end)
         return type(self)(problem, self._offsets[parts], beta=self._beta, gamma=self._gamma)
+
+    def offers(self, method: str) -> bool:
+        """Groups and k best structures, if the problem has them."""
+        return method in ("groups", "k_best", "set_target") and self.problem.offers(method)
+
+    def groups(self, i: int) -> Shorts:
+        """As without offsets."""
+        return self.problem.groups(i)
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """As without offsets, which are in the cost: learners that use it need gamma > 0."""
+        return self.problem.k_best(i, potentials, k)
 
     def _offsets_of(self, i: int) -> npt.NDArray[np.floating[Any]]:
         return self._offsets[self.part_starts[i] : self.part_starts[i + 1]]
@@ -192,28 +184,3 @@ class OffsetProblem:
         np.multiply(self._offsets_of(i), factor, out=out)
         out += potentials
         return out
-
-
-class _Grouped(OffsetProblem):
-    def groups(self, i: int) -> Shorts:
-        """As without offsets."""
-        return cast(GroupedProblem, self.problem).groups(i)
-
-
-class _KBest(OffsetProblem):
-    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
-        """As without offsets, which are in the cost: learners that use it need gamma > 0."""
-        return cast(KBestProblem, self.problem).k_best(i, potentials, k)
-
-
-class _GroupedKBest(_Grouped, _KBest):
-    pass
-
-
-_KINDS: dict[tuple[bool, bool], type[OffsetProblem]] = {
-    (False, False): OffsetProblem,
-    (True, False): _Grouped,
-    (False, True): _KBest,
-    (True, True): _GroupedKBest,
-}
-"""(groups, k best) -> class: learners ask by ``isinstance`` whether a problem has them."""

@@ -23,29 +23,56 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.errors import EgparseError
+from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.base import LearnerBase, UnscaledState, in_blocks
 from egparse.learners.certificate import Certificate
+from egparse.learners.learner import (
+    Learner,
+    LearnerConfig,
+    UnscaledState,
+    sum_of_losses,
+    visits_of,
+)
 from egparse.learners.losses import PERCEPTRON
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 
+def require_perceptron_loss(learner: str, config: LearnerConfig) -> None:
+    """Raise ConfigError unless beta and gamma are those of the perceptron's loss, or the defaults
+    of ``LearnerConfig``, which stand for a loss left unset.
+    """
+    unset = (LearnerConfig.beta, LearnerConfig.gamma)
+    if (config.beta, config.gamma) not in (unset, (math.inf, 0.0)):
+        raise ConfigError(
+            f"{learner} has a fixed loss (beta = inf, gamma = 0): leave the loss unset, "
+            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
-class PerceptronConfig:
+class PerceptronConfig(LearnerConfig):
     """``averaged``: the model is the average of the weights after each visit. ``shuffle``: a new
     random order of the examples in each pass.
     """
 
-    averaged: bool = True
-    shuffle: bool = True
-    seed: int = 1
+    averaged: Annotated[bool, "the model is the average of the weights"] = True
+    shuffle: Annotated[bool, "a new order in each pass"] = True
+
+    @classmethod
+    def _of_common(cls, common: LearnerConfig) -> dict[str, Any]:
+        """Without C, which it does not have.
+
+        Raises:
+            ConfigError: another loss.
+        """
+        require_perceptron_loss("perceptron", common)
+        return {"seed": common.seed}
 
 
 @dataclass
@@ -60,10 +87,12 @@ class PerceptronState(UnscaledState):
     average: WeightAverage | None
 
 
-class Perceptron(LearnerBase[VectorProblem]):
+class Perceptron(Learner):
     """The perceptron on a problem, which holds v. There is no regularisation."""
 
-    def __init__(self, problem: VectorProblem, config: PerceptronConfig) -> None:
+    config_type = PerceptronConfig
+
+    def __init__(self, problem: Problem, config: PerceptronConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._best = np.empty(self.longest)
@@ -108,7 +137,7 @@ class Perceptron(LearnerBase[VectorProblem]):
         """One pass over the examples."""
         order = np.arange(self.n)
         if self.config.shuffle:
-            order = in_blocks(state.generator.permutation(self.n), self.n, state.generator)
+            order = visits_of(self.n, state.generator)
         state.mistakes = sum(self.update(state, i) for i in order.tolist())
 
     def certificate(self, state: PerceptronState) -> Certificate:
@@ -118,11 +147,8 @@ class Perceptron(LearnerBase[VectorProblem]):
         Detail ``mistakes``: the number of examples that were predicted wrongly at their visit in
         the last pass.
         """
-        problem, loss = self.problem, 0.0
         with self.model_weights(state):
-            for i in range(self.n):
-                scores = problem.scores(i)
-                loss += PERCEPTRON.value(problem, i, scores, self._best[: len(scores)])
+            loss = sum_of_losses(self.problem, PERCEPTRON, 1.0, self.threads)
         if not math.isfinite(loss):
             raise EgparseError(
                 f"perceptron: expected a finite loss, got {loss} after {state.visits} visits"

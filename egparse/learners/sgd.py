@@ -23,17 +23,18 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
-from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
-from egparse.learners.losses import LOG_LINEAR, PERCEPTRON, Loss
-from egparse.learners.problem import VectorProblem
+from egparse.learners.learner import Learner, LearnerConfig, sum_of_losses, visits_of
+from egparse.learners.losses import PERCEPTRON
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
@@ -46,19 +47,19 @@ _MAX_AVERAGED_SCALE = 1e3  # so that the moments, in the precision of v, give an
 Arrays = list[npt.NDArray[np.floating[Any]]]
 
 
-def copies(problem: VectorProblem) -> Arrays:
+def copies(problem: Problem) -> Arrays:
     """Copies of the arrays of v, in the precision of the problem."""
     return [array.copy() for array in problem.vectors()]
 
 
-def restore(problem: VectorProblem, arrays: Arrays) -> None:
+def restore(problem: Problem, arrays: Arrays) -> None:
     """Set v from arrays of the same shapes, rounded to the precision of the problem."""
     for array, saved in zip(problem.vectors(), arrays, strict=True):
         array[...] = saved
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGDConfig:
+class SGDConfig(LearnerConfig):
     """``eta0`` None: chosen among ``RATES`` in the first pass. ``averaged``: the model is the
     average of the weights after each visit, not the last ones.
 
@@ -66,17 +67,12 @@ class SGDConfig:
         ConfigError: a value out of range, or the perceptron loss without an ``eta0``.
     """
 
-    loss: Loss = LOG_LINEAR
-    c: float = 10.0
-    eta0: float | None = None
-    seed: int = 1
-    averaged: bool = False
+    eta0: Annotated[float, Interval(ge=1e-9, le=1e9), "the first learning rate"] | None = None
+    averaged: Annotated[bool, "the model is the average of the weights"] = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < math.inf:
             raise ConfigError(f"sgd: expected c >= 0, got {self.c}")
-        if self.eta0 is not None and not 0 < self.eta0 < math.inf:
-            raise ConfigError(f"sgd: expected eta0 > 0, got {self.eta0}")
         if self.eta0 is None and self.loss == PERCEPTRON:
             raise ConfigError(
                 "sgd: expected an eta0 for the perceptron loss, got none (the primal cannot choose "
@@ -103,12 +99,14 @@ class Divergence(EgparseError):
     """The loss or the weights are no longer finite."""
 
 
-class SGD(LearnerBase[VectorProblem]):
+class SGD(Learner):
     """SGD on a problem, which holds v."""
 
-    def __init__(self, problem: VectorProblem, config: SGDConfig) -> None:
+    config_type = SGDConfig
+
+    def __init__(self, problem: Problem, config: SGDConfig) -> None:
         super().__init__(problem)
-        self.config = config
+        self.config, self.loss = config, config.loss
         self._scores = np.empty(self.longest)
         self._expected = np.empty(self.longest)
 
@@ -176,7 +174,7 @@ class SGD(LearnerBase[VectorProblem]):
         Raises:
             EgparseError: the loss does not stay finite, with any eta0.
         """
-        order = in_blocks(state.generator.permutation(self.n), self.n, state.generator)
+        order = visits_of(self.n, state.generator)
         if state.eta0 is None:
             self._choose(state, order.tolist())
         else:
@@ -185,7 +183,7 @@ class SGD(LearnerBase[VectorProblem]):
     def primal(self, state: SGDState) -> float:
         """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that it is finite
-            loss = sum(self._evaluate(state, i)[0] for i in range(self.n))
+            loss = sum_of_losses(self.problem, self.loss, state.scale, self.threads)
             return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
 
     def certificate(self, state: SGDState) -> Certificate:
@@ -222,7 +220,7 @@ class SGD(LearnerBase[VectorProblem]):
         size = len(scores)
         scaled = np.multiply(scores, state.scale, out=self._scores[:size])
         expected = self._expected[:size]
-        return self.config.loss.value(self.problem, i, scaled, expected), expected
+        return self.loss.value(self.problem, i, scaled, expected), expected
 
     def _visit(self, state: SGDState, order: list[int]) -> None:
         with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss

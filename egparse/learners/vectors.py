@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 
-def size(problem: VectorProblem) -> int:
+def size(problem: Problem) -> int:
     """The length of v."""
     return sum(array.size for array in problem.vectors())
 
 
-def read(problem: VectorProblem) -> Floats:
+def read(problem: Problem) -> Floats:
     """A copy of v."""
     return np.concatenate([array.reshape(-1).astype(np.float64) for array in problem.vectors()])
 
 
-def write(problem: VectorProblem, v: Floats) -> None:
+def write(problem: Problem, v: Floats) -> None:
     """Set v, rounded to the precision in which the problem holds it."""
     begin = 0
     for array in problem.vectors():
@@ -26,7 +26,7 @@ def write(problem: VectorProblem, v: Floats) -> None:
         begin += array.size
 
 
-def squared_norm(problem: VectorProblem) -> float:
+def squared_norm(problem: Problem) -> float:
     """|v|^2, summed in float64."""
     return sum(
         float(np.vdot(array, array))

@@ -1,8 +1,4 @@
-"""A step of online EG on a sentence with candidate arcs, compiled as a whole.
-
-Each call of a kernel releases Python's lock and takes it back, for which the threads of a divided
-problem wait: one call a step, instead of nine, is what makes two threads faster than one.
-"""
+"""The steps of online EG on sentences with candidate arcs, compiled as a whole."""
 
 from __future__ import annotations
 
@@ -26,7 +22,7 @@ from egparse.learners.eg.step import (
 from egparse.parsing.tree_inference import gather, scatter
 from egparse.structures.trees.nonprojective import matrix_tree
 from egparse.structures.trees.projective import inside_outside
-from egparse.types import Floats, Longs, Mask, Shorts, Singles, UInt32s
+from egparse.types import Floats, Shorts, Singles, UInt32s
 
 
 class ArcSentence(NamedTuple):
@@ -34,17 +30,6 @@ class ArcSentence(NamedTuple):
 
     codes: ArcCodes
     arcs: Shorts
-
-
-class ArcSentences(NamedTuple):
-    """Many sentences, one after the other: sentence i has the rows ``rows[i]:rows[i + 1]`` of the
-    arrays of ``codes`` and, of ``arcs``, those from ``starts[i]`` up to ``starts[i + 1]``.
-    """
-
-    codes: ArcCodes
-    rows: Longs
-    arcs: Shorts
-    starts: Longs
 
 
 class ArcWeights(NamedTuple):
@@ -164,82 +149,3 @@ def certify(
         # d dual / d mu = s / C - theta
         correction += (scores[r] - trial[r]) * (buffers.marginals[r] - buffers.stored[r])
     return loss, correction
-
-
-@njit
-def visit_all(
-    visits: Longs,
-    sentences: ArcSentences,
-    weights: ArcWeights,
-    trees: TreeSpace,
-    buffers: StepBuffers,
-    duals: DualVariables,
-    rule: StepRule,
-    single_rate: Mask,
-    norm_changes: Floats,
-) -> tuple[int, float]:
-    """``visit`` to one sentence after the other; ``single_rate`` marks those whose arcs have one
-    learning rate. Returns the attempts made, and the change of |v|^2.
-    """
-    evaluations, moved = 0, 0.0
-    for i in visits:
-        own = _buffers_of(i, sentences, buffers, duals)
-        grouped = not single_rate[i]
-        made, grouped = visit(
-            i, _sentence_of(i, sentences), weights, trees, own, duals, rule, grouped, norm_changes
-        )
-        single_rate[i] = not grouped
-        evaluations += made
-        for r in range(2 * made):
-            moved += norm_changes[r]
-    return evaluations, moved
-
-
-@njit
-def certify_all(
-    c: float,
-    sentences: ArcSentences,
-    weights: ArcWeights,
-    trees: TreeSpace,
-    buffers: StepBuffers,
-    duals: DualVariables,
-    gold: Floats,
-) -> tuple[float, float]:
-    """The sums of ``certify`` over all sentences."""
-    loss, correction = 0.0, 0.0
-    for i in range(sentences.starts.shape[0] - 1):
-        own = _buffers_of(i, sentences, buffers, duals)
-        of_gold = gold[sentences.starts[i] : sentences.starts[i + 1]]
-        added = certify(_sentence_of(i, sentences), weights, trees, own, of_gold, c)
-        loss += added[0]
-        correction += added[1]
-    return loss, correction
-
-
-@njit
-def _sentence_of(i: int, sentences: ArcSentences) -> ArcSentence:
-    codes, first, end = sentences.codes, sentences.rows[i], sentences.rows[i + 1]
-    own = ArcCodes(
-        codes.head[first:end],
-        codes.dependent[first:end],
-        codes.tags[first:end],
-        codes.before[first:end],
-    )
-    return ArcSentence(own, sentences.arcs[sentences.starts[i] : sentences.starts[i + 1]])
-
-
-@njit
-def _buffers_of(
-    i: int, sentences: ArcSentences, buffers: StepBuffers, duals: DualVariables
-) -> StepBuffers:
-    begin, end = sentences.starts[i], sentences.starts[i + 1]
-    size = end - begin
-    return StepBuffers(
-        duals.theta[begin:end],
-        duals.marginals[begin:end],
-        buffers.scores[:size],
-        buffers.cost[:size],
-        buffers.trial[:size],
-        buffers.marginals[:size],
-        buffers.changes[:size],
-    )

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, get_args, overload
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.errors import EgparseError
 from egparse.features.arcs import (
     MAX_TEMPLATES,
     ArcCodes,
@@ -21,7 +20,6 @@ from egparse.features.arcs import (
     encode_arcs,
     score_arcs,
 )
-from egparse.features.request import Request, Values
 from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.candidates import N_CELLS, ArcFilter, candidate_arcs
@@ -35,8 +33,14 @@ from egparse.parsing.constraints import (
     constrain_arcs,
 )
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
+from egparse.parsing.parser import (
+    AnyParser,
+    HeadsWithProbabilities,
+    ScoredTree,
+    sentence_values,
+)
 from egparse.parsing.tree_inference import INFERENCE, Inference, Trees, scatter
-from egparse.storage.quantised_weights import pack_weights, quantise
+from egparse.storage.quantised_weights import pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     TEMPERATURE,
@@ -51,7 +55,7 @@ from egparse.storage.schema import (
     Stored,
     Strings,
 )
-from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
+from egparse.structures.trees.dependency_trees import NO_HEAD
 from egparse.types import Arcs, Floats, Ints, Mask, Singles, UInt32s
 
 STORED_PARSER = Record(
@@ -77,12 +81,9 @@ STORED_PARSER = Record(
 
 
 @dataclass(frozen=True)
-class Parser:
-    """Weights, and what lists candidate arcs and extracts their features; immutable.
-
-    Trees are decoded with scores multiplied by ``mbr_scale``; probabilities are those of scores
-    divided by ``temperature``. The two differ: the distribution that decodes best is too
-    overconfident for probabilities.
+class Parser(AnyParser):
+    """An arc-factored parser: weights, and what lists candidate arcs and extracts their
+    features.
     """
 
     columns: ArcColumns
@@ -95,88 +96,16 @@ class Parser:
     mbr_scale: float
     temperature: float = 1.0
 
-    name = "parser"
-    layers = ("heads",)
-
-    def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``."""
-        limits = request.limits.get("heads")
-        if "heads" not in request.asked:
-            return {"heads": Values(self.predict(request.words, limits))}
-        return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
-
     def over(self, columns: Columns) -> Parser:
-        """The same over columns in which the columns that it reads keep their numbers."""
+        """See ``AnyParser``."""
         return replace(self, columns=self.columns.over(columns))
 
-    def size(self) -> dict[str, int]:
-        """The number of its weights, see ``SequenceModel.size``."""
-        return {
-            "labels": 0,
-            "attributes": self.weights.size,
-            "weights": int(np.count_nonzero(self.weights)),
-            "bytes": self.weights.nbytes,
-        }
-
-    @property
-    def bits(self) -> int:
-        """The number of bits of an index into the hashed table of weights."""
-        return len(self.weights).bit_length() - 1
-
-    def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
-        """The head of each word: its position in the sentence from 1 on, 0 for the root.
-
-        The tree has the most expected correct heads under the distribution over trees with scores
-        times ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents); if
-        ``mbr_scale`` is 0, it is the tree of highest score. Sentences of more than ``LONGEST``
-        words are parsed in pieces (see ``long_sentences``).
-
-        With ``constraints`` the tree is one that they allow: a projective one if it exists, else a
-        non-projective one; if there is none, all words have the head -1. Sentences of more than
-        ``LONGEST`` words must have all heads fixed or no constraints.
-        """
-        return self._predict(words, constraints, with_probabilities=False).heads
-
-    def predict_with_probabilities(
-        self, words: Words, constraints: ArcConstraints | None = None
-    ) -> HeadsWithProbabilities:
-        """The heads of ``predict``, and the marginal probability of each predicted arc under scores
-        divided by ``temperature``.
-
-        With ``constraints``, marginals are over the trees that these allow; fixed heads have
-        probability 1. In a sentence that is parsed in pieces, marginals are over the trees of the
-        word's piece.
-        """
-        return self._predict(words, constraints, with_probabilities=True)
-
-    def reduced(self, config: object = None, columns: object = None) -> Parser:
-        """The parser as a model file holds it, with rounded weights."""
-        return replace(self, weights=quantise(self.weights))
-
-    def with_temperature(self, temperature: float) -> Parser:
-        """The same parser with probabilities from scores divided by a temperature."""
-        return replace(self, temperature=temperature)
-
-    def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
-        """For each sentence its ``k`` most probable trees over the candidate arcs, best first;
-        fewer where fewer exist.
-
-        Probabilities are those of scores divided by ``temperature``, as in
-        ``predict_with_probabilities``: the probabilities of all trees with an arc add up to the
-        arc's. The first tree has the highest score; with ``mbr_scale`` 0, ``predict`` returns it
-        too. After max-margin or perceptron training, log probabilities are only scores minus a
-        constant. A sentence without words has one tree, without heads.
-
-        Raises:
-            ValueError: k < 1.
-            EgparseError: a sentence of more than ``LONGEST`` words.
-        """
-        check_k_best(words, k)
-        values = sentence_values(self.columns.values(words), words)
-        return [self.k_best_of(of_sentence, k) for of_sentence in values]
+    def sentences(self, words: Words) -> Ragged[Ints]:
+        """See ``AnyParser``."""
+        return sentence_values(self.columns.values(words), words)
 
     def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
-        """``k_best`` of one sentence with column values (n + 1, columns), the root's first."""
+        """See ``AnyParser``."""
         size = len(values)
         if size == 1:
             return [ScoredTree(np.empty(0, dtype=np.int32), 0.0)]
@@ -187,10 +116,10 @@ class Parser:
         trees = decoder.search.inference.k_best(scores, k, self.single_root)
         return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
-    def _predict(
+    def _parse(
         self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
     ) -> HeadsWithProbabilities:
-        values, n_words = sentence_values(self.columns.values(words), words), len(words.form_ids)
+        values, n_words = self.sentences(words), words.n_words
         heads, probabilities = np.empty(n_words, dtype=np.int32), np.full(n_words, np.nan)
         longest = min(int(np.diff(words.starts).max(initial=1)), LONGEST)
         decoder = _Decoder(self, longest, with_probabilities)
@@ -241,39 +170,6 @@ class Parser:
             read["sharpness"],
             read["temperature"],
         )
-
-
-class HeadsWithProbabilities(NamedTuple):
-    """The head of each word, and the marginal probability of its arc, nan where there is none; both
-    of shape (words,).
-    """
-
-    heads: Ints
-    probabilities: Floats
-
-
-class ScoredTree(NamedTuple):
-    """A tree, ``heads[d - 1]`` being the head of word d (0 for the root), shape (n,), and the log
-    of its probability in nats.
-    """
-
-    heads: Ints
-    log_probability: float
-
-
-def check_k_best(words: Words, k: int) -> None:
-    """Raise ValueError for k < 1, EgparseError for a sentence of more than ``LONGEST`` words."""
-    checked_count(k)
-    longest = int(np.diff(words.starts).max(initial=0))
-    if longest > LONGEST:
-        raise EgparseError(
-            f"k best trees: expected sentences of at most {LONGEST} words, got one of {longest}"
-        )
-
-
-def sentence_values(values: Ints, words: Words) -> Ragged[Ints]:
-    """The rows of column values of each sentence, the root's first."""
-    return Ragged(values, words.starts + np.arange(len(words.starts)))
 
 
 class _Search(NamedTuple):
@@ -395,7 +291,6 @@ class _Decoder:
         return HeadsWithProbabilities(heads, probabilities)
 
     def _square(self, size: int) -> Floats:
-        """The buffer for scores, of shape (size, size)."""
         return self.scratch.square[: size * size].reshape(size, size)
 
 

@@ -6,30 +6,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from typing import Any
 
 import numpy as np
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
-from egparse.learners.eg.step import DualVariables, StepBuffers, StepRule
-from egparse.learners.problem import Visit
-from egparse.learners.targets.annotated import NONE, not_all, some_of
+from egparse.learners.completion import not_all, some_of
+from egparse.learners.eg.step import PLAIN, DualVariables, StepBuffers, StepRule
+from egparse.learners.losses import LOG_LINEAR, Loss
+from egparse.learners.problem import NONE, Problem
 from egparse.parsing.arc_eg import (
     ArcSentence,
-    ArcSentences,
     ArcWeights,
     TreeSpace,
     certify,
-    certify_all,
     visit,
-    visit_all,
 )
 from egparse.parsing.tree_inference import INFERENCE, Trees, gather, scatter
 from egparse.structures.trees import nonprojective, projective
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles
 
 
-class TreeProblem:
+class TreeProblem(Problem):
     """Sentence ``i`` has the hashed codes ``codes[i]``, the candidate arcs ``arcs[i]`` (arcs, 2)
     and the correct ``heads[i]``.
 
@@ -55,7 +52,6 @@ class TreeProblem:
         known: Sequence[Mask] | None = None,
     ) -> None:
         self.weights = np.zeros(1 << bits, dtype=np.float32)
-        self._flat: ArcSentences | None = None
         self._codes, self._arcs, self._templates = codes, arcs, templates
         self._heads_of, self._known = heads, known
         self.partial = NONE if known is None else not_all(known)
@@ -172,35 +168,6 @@ class TreeProblem:
             )
         )
 
-    def visit(self, i: int, rule: StepRule, duals: DualVariables, grouped: bool) -> Visit:
-        """See ``visit`` of ``egparse.parsing.arc_eg``; ``tests/parsing/test_arc_problem`` holds it
-        and ``OnlineEG.update`` equal.
-        """
-        norm_changes = np.empty(2 * rule.attempts)
-        buffers = self._step_buffers(i, duals)
-        made, grouped = visit(
-            i, *self._sentence(i), self._trees, buffers, duals, rule, grouped, norm_changes
-        )
-        return Visit(made, norm_changes[: 2 * made].tolist(), grouped)
-
-    def certify(self, i: int, c: float, duals: DualVariables) -> tuple[float, float]:
-        """See ``certify`` of ``egparse.parsing.arc_eg``."""
-        buffers = self._step_buffers(i, duals)
-        loss, correction = certify(*self._sentence(i), self._trees, buffers, self.gold(i), c)
-        return float(loss), float(correction)
-
-    def _sentence(self, i: int) -> tuple[ArcSentence, ArcWeights]:
-        return ArcSentence(self._codes[i], self._arcs[i]), self._weights
-
-    def _step_buffers(self, i: int, duals: DualVariables) -> StepBuffers:
-        parts = slice(self.part_starts[i], self.part_starts[i + 1])
-        own = [buffer[: len(self._arcs[i])] for buffer in self._of_step]
-        return StepBuffers(duals.theta[parts], duals.marginals[parts], *own)
-
-    def reset(self) -> None:
-        """All weights to zero."""
-        self.weights[:] = 0.0
-
     def vectors(self) -> tuple[Singles]:
         """The hashed table."""
         return (self.weights,)
@@ -211,33 +178,51 @@ class TreeProblem:
         other.weights = np.zeros_like(self.weights)
         return other
 
-    def visit_all(
-        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask
-    ) -> tuple[int, float] | None:
-        """``visit`` to each sentence of ``order`` in one call, of a shard; None for others."""
-        if self._flat is None:
-            return None
-        buffers = StepBuffers(duals.theta, duals.marginals, *self._of_step)
-        evaluations, norm_change = visit_all(
-            order, self._flat, self._weights, self._trees, buffers, duals, rule, single_rate,
-            np.empty(2 * rule.attempts),
-        )  # fmt: skip
-        return int(evaluations), float(norm_change)
+    def sweep(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
+    ) -> tuple[int, float]:
+        """Each step of the log-linear loss is compiled as a whole; ``tests/parsing/
+        test_arc_problem`` holds it and ``step`` equal.
+        """
+        if rule.form != PLAIN:
+            return super().sweep(order, rule, duals, single_rate, norm)
+        evaluations, changes = 0, np.empty(2 * rule.attempts)
+        for i in order.tolist():
+            in_groups = rule.curvature > 0.0 and not single_rate[i]
+            made, grouped = visit(
+                i, *self._sentence(i), self._step_buffers(i, duals), duals, rule, in_groups, changes
+            )
+            single_rate[i] |= in_groups and not grouped
+            evaluations += made
+            for change in changes[: 2 * made].tolist():
+                norm += change
+        return evaluations, norm
 
-    def certify_all(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
-        """The sums of ``certify`` in one call, of a shard; None for others."""
-        if self._flat is None:
-            return None
-        buffers = StepBuffers(duals.theta, duals.marginals, *self._of_step)
-        loss, correction = certify_all(
-            c, self._flat, self._weights, self._trees, buffers, duals, self._gold
-        )
-        return float(loss), float(correction)
+    def sums(self, c: float, loss: Loss, duals: DualVariables) -> tuple[float, float]:
+        """Compiled sentence by sentence for the log-linear loss."""
+        if loss != LOG_LINEAR:
+            return super().sums(c, loss, duals)
+        total, correction = 0.0, 0.0
+        for i in range(len(self._arcs)):
+            found = certify(*self._sentence(i), self._step_buffers(i, duals), self.gold(i), c)
+            total, correction = total + found[0], correction + found[1]
+        return total, correction
+
+    def _sentence(self, i: int) -> tuple[ArcSentence, ArcWeights, TreeSpace]:
+        return ArcSentence(self._codes[i], self._arcs[i]), self._weights, self._trees
+
+    def _step_buffers(self, i: int, duals: DualVariables) -> StepBuffers:
+        parts = slice(self.part_starts[i], self.part_starts[i + 1])
+        own = [buffer[: len(self._arcs[i])] for buffer in self._of_step]
+        return StepBuffers(duals.theta[parts], duals.marginals[parts], *own)
 
     def shard(self, first: int, end: int) -> TreeProblem:
         """Some of the sentences, with weights and buffers of their own."""
+        return self.view(first, end).with_own_weights()
+
+    def view(self, first: int, end: int) -> TreeProblem:
+        """Some of the sentences, with the weights of this problem and buffers of their own."""
         other, of_shard = copy(self), slice(first, end)
-        other.weights = np.zeros_like(self.weights)
         other._codes, other._arcs = self._codes[of_shard], self._arcs[of_shard]
         other._heads_of = self._heads_of[of_shard]
         other._known = None if self._known is None else self._known[of_shard]
@@ -245,9 +230,6 @@ class TreeProblem:
         other._gold = self._gold[starts[0] : starts[-1]]
         other.part_starts = starts - starts[0]
         other.partial = some_of(self.partial, first, end)
-        other._flat = flat = _laid_out(other._codes, other._arcs, other.part_starts)
-        # views of the same arrays, so that a shard that is sent has its codes once
-        other._codes, other._arcs = _Runs(flat.codes, flat.rows), _Runs(flat.arcs, flat.starts)
         other._make_room()
         return other
 
@@ -267,28 +249,3 @@ def _correct(arcs: Shorts, heads: Ints) -> Floats:
     """One on the correct arcs."""
     correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
     return correct
-
-
-def _laid_out(codes: Sequence[ArcCodes], arcs: Sequence[Shorts], starts: Longs) -> ArcSentences:
-    """Sentences one after the other, copied."""
-    rows = np.cumsum([0] + [len(own.tags) for own in codes], dtype=np.int64)
-    joined = ArcCodes(*(np.concatenate(arrays) for arrays in zip(*codes, strict=True)))
-    return ArcSentences(joined, rows, np.concatenate(list(arcs)), starts)
-
-
-class _Runs(Sequence[Any]):
-    """Runs of the rows of arrays: run i is ``starts[i]:starts[i + 1]`` of each."""
-
-    def __init__(self, rows: ArcCodes | Shorts, starts: Longs) -> None:
-        self._rows, self._starts = rows, starts
-
-    def __len__(self) -> int:
-        return len(self._starts) - 1
-
-    def __getitem__(self, i: int | slice) -> Any:
-        if isinstance(i, slice):
-            return [self[one] for one in range(*i.indices(len(self)))]
-        first, end = self._starts[i], self._starts[i + 1]
-        if isinstance(self._rows, ArcCodes):
-            return ArcCodes._make(array[first:end] for array in self._rows)
-        return self._rows[first:end]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,19 +18,18 @@ from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
 from egparse.fitting.optimise import Prepared, require_finite
-from egparse.fitting.task import Calibrated, Outcomes, Part
+from egparse.fitting.task import Outcomes, Part
+from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.learners.targets.contract import set_completion
 from egparse.parsing.arc_parser import (
     CodesOfSentences,
-    HeadsWithProbabilities,
     Parser,
-    sentence_values,
 )
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import BETWEEN, ArcColumns
+from egparse.parsing.parser import AnyParser, sentence_values
 from egparse.parsing.partial_trees import (
     arc_frequencies,
     complete_by_frequency,
@@ -65,17 +64,7 @@ STEPS = {
 """
 
 
-class HeadPredictor(Calibrated, Protocol):
-    """A parser of either order, as calibration needs it."""
-
-    def predict(self, words: Words) -> Ints:
-        """The heads, shape (words,)."""
-
-    def predict_with_probabilities(self, words: Words) -> HeadsWithProbabilities:
-        """The heads and their probabilities."""
-
-
-AnyParser = TypeVar("AnyParser", bound=HeadPredictor)
+Parsing = TypeVar("Parsing", bound=AnyParser)
 Item = TypeVar("Item")
 
 
@@ -97,8 +86,67 @@ def gold_heads_of(train: Sequence[Ints], dev: Sequence[Sentence]) -> GoldHeads:
     return GoldHeads(train, known, bool((known != MISSING_HEAD).any()))
 
 
+class ParserTask(Generic[Parsing]):
+    """What the tasks of both orders share."""
+
+    dev: Part
+    heads: GoldHeads
+    seed: int
+    base: Parsing | None
+    in_full: bool
+
+    layer = "heads"
+
+    def prepared(
+        self,
+        problem: Any,  # of either order
+        learning: LearningConfig,
+        theta: float | Floats,
+        untrained: Parsing,
+    ) -> Prepared[Parsing]:
+        """The learner of a problem at its start, from the weights of the base if there is one."""
+        base, offsets = self.base, None
+        if base is not None:
+            problem.weights[:] = base.weights
+            offsets = scores_of(problem)
+        learner = build_learner(problem, learning, self.seed, offsets, **STEPS)
+
+        def snapshot(state: State) -> Parsing:
+            with np.errstate(over="ignore", invalid="ignore"):
+                weights = problem.weights * np.float32(state.scale)
+            weights = weights if base is None else base.weights + weights
+            require_finite(weights)
+            return untrained.with_weights(weights if self.in_full else quantise(weights))
+
+        return Prepared(learner, learner.initialise(theta), snapshot)
+
+    def score(self) -> Callable[[Parsing], float] | None:
+        """UAS in per cent; None without development trees."""
+        if not self.heads.is_scored:
+            return None
+        return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
+
+    def facts(self, predictor: Any) -> dict[str, Any]:
+        """The kind of trees."""
+        return {"trees": predictor.trees}
+
+    def without_model(self) -> None:
+        """There is always something to learn."""
+
+    def outcomes(self, predictor: Parsing) -> Outcomes[Parsing]:
+        """Every word with a gold head counts."""
+
+        def probabilities(parser: Parsing) -> Floats:
+            found = _of_runs(parser.predict_with_probabilities, self.dev.words)
+            return np.concatenate([of_run.probabilities for of_run in found])
+
+        gold = self.heads.dev
+        right = predicted_heads(predictor, self.dev.words) == gold
+        return Outcomes(right, gold != MISSING_HEAD, probabilities)
+
+
 @dataclass(frozen=True)
-class ArcParserTask:
+class ArcParserTask(ParserTask[Parser]):
     """The task of an arc-factored parser, on words with filled tag columns.
 
     It is the parser of ``settings``, or with ``pruner`` the pruner of the second-order parser that
@@ -117,8 +165,6 @@ class ArcParserTask:
     pruner: PrunerConfig | None = None
     base: Parser | None = None
     in_full: bool = False
-
-    layer = "heads"
 
     @property
     def name(self) -> str:
@@ -192,49 +238,18 @@ class ArcParserTask:
         )
         for i in problem.partial.tolist():
             set_completion(problem, i, arc_frequencies(sentences[i], arcs[i], arc_filter))
-        offsets = None
-        if base is not None:
-            problem.weights[:] = base.weights
-            offsets = scores_of(problem)
-        learner = build_learner(problem, learning, self.seed, offsets, **STEPS)
         lengths = np.maximum(1, [len(of_piece) for of_piece in heads])
-        state = learner.initialise(GOLD_THETA + np.log(lengths))
-        mbr_scale = learning.mbr_scale if is_probabilistic(learning) else 0.0
-
-        def snapshot(state: State) -> Parser:
-            with np.errstate(over="ignore", invalid="ignore"):
-                weights = problem.weights * np.float32(state.scale)
-            weights = weights if base is None else base.weights + weights
-            require_finite(weights)
-            return Parser(
-                columns,
-                tuple(texts),
-                templates,
-                arc_filter,
-                weights if self.in_full else quantise(weights),
-                self.trees,
-                settings.single_root,
-                mbr_scale,
-            )
-
-        return Prepared(learner, state, snapshot)
-
-    def score(self) -> Callable[[Parser], float] | None:
-        """UAS in per cent; None without development trees."""
-        if not self.heads.is_scored:
-            return None
-        return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
-
-    def facts(self, predictor: Parser) -> dict[str, Any]:
-        """The kind of trees."""
-        return {"trees": predictor.trees}
-
-    def without_model(self) -> None:
-        """There is always something to learn."""
-
-    def outcomes(self, predictor: Parser) -> Outcomes[Parser]:
-        """Every word with a gold head counts."""
-        return head_outcomes(predictor, self.dev, self.heads)
+        untrained = Parser(
+            columns,
+            tuple(texts),
+            templates,
+            arc_filter,
+            np.zeros(1, dtype=np.float32),
+            self.trees,
+            settings.single_root,
+            learning.mbr_scale if is_probabilistic(learning) else 0.0,
+        )
+        return self.prepared(problem, learning, GOLD_THETA + np.log(lengths), untrained)
 
 
 def at_hand(items: Sequence[Item]) -> Sequence[Item]:
@@ -244,7 +259,7 @@ def at_hand(items: Sequence[Item]) -> Sequence[Item]:
     return list(items) if active() is None else items
 
 
-def predicted_heads(parser: HeadPredictor, words: Words) -> Ints:
+def predicted_heads(parser: AnyParser, words: Words) -> Ints:
     """The heads of ``words`` by a parser; with several jobs, runs of sentences are parsed side by
     side.
     """
@@ -254,17 +269,6 @@ def predicted_heads(parser: HeadPredictor, words: Words) -> Ints:
 def _of_runs(predict: Callable[[Words], Item], words: Words) -> list[Item]:
     """The predictions for runs of sentences, one for each job."""
     return list(in_threads(predict, words.runs(present_jobs().threads)))
-
-
-def head_outcomes(predictor: AnyParser, dev: Part, heads: GoldHeads) -> Outcomes[AnyParser]:
-    """The outcomes for the calibration of a parser of either order."""
-
-    def probabilities(parser: AnyParser) -> Floats:
-        found = _of_runs(parser.predict_with_probabilities, dev.words)
-        return np.concatenate([of_run.probabilities for of_run in found])
-
-    right = predicted_heads(predictor, dev.words) == heads.dev
-    return Outcomes(right, heads.dev != MISSING_HEAD, probabilities)
 
 
 def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:

@@ -10,27 +10,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.features.word_table import Words
 from egparse.fitting.task import Part
 from egparse.parsing.candidates import ArcFilter, log_frequencies
 from egparse.parsing.constraints import ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
+from egparse.parsing.parser import AnyParser
 from egparse.parsing.tree_inference import INFERENCE, Trees
 from egparse.sentences import MISSING_HEAD, Sentence, select
 from egparse.storage.ragged import Ragged
 from egparse.types import Floats, Ints, Mask
-
-
-class ConstrainedParser(Protocol):
-    """A parser of either order, as completion needs it."""
-
-    def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
-        """The heads, shape (words,), with the fixed ones."""
 
 
 class HeadedSentences(NamedTuple):
@@ -110,7 +103,7 @@ def complete_by_frequency(
     )
 
 
-def complete_by_parser(parser: ConstrainedParser, part: Part, heads: Sequence[Ints]) -> list[Ints]:
+def complete_by_parser(parser: AnyParser, part: Part, heads: Sequence[Ints]) -> list[Ints]:
     """The trees of the sentences of a part, in which a parser has attached words without a head."""
     known = known_heads(heads)
     if known is None:

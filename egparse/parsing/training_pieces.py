@@ -165,7 +165,6 @@ def _inside(heads: Ints, first: int, end: int) -> Ints:
 
 
 def _tree(heads: Ints, first: int, end: int, single_root: bool) -> Ints:
-    """The tree of a piece."""
     if end - first == len(heads):
         return heads
     tree = _inside(heads, first, end)

@@ -13,11 +13,11 @@ from weakref import ReferenceType, ref
 
 import numpy as np
 
-from egparse.features.request import Request, Values
+from egparse.features.request import ABSENT, Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
 from egparse.layers import HIDDEN, LAYERS, LEMMAS, TAG_LAYERS
-from egparse.parsing.arc_parser import ScoredTree
+from egparse.parsing.parser import ScoredTree
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.constraints import LayerConstraints, ResolvedConstraints
 from egparse.types import Floats, Ints
@@ -26,10 +26,6 @@ BATCH_WORDS = 8_000
 """Words annotated at a time: enough to make calls cheap, few enough to stay in the processor's
 cache.
 """
-
-ABSENT = -2
-"""In place of a label number: no label is given."""
-
 
 Constrain = Callable[[slice, Mapping[str, Ints]], ResolvedConstraints | None]
 """The constraints of some sentences, of whose words some tags are given."""

@@ -14,22 +14,25 @@ except that a span tag of an unknown type counts as O.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.errors import CorpusError, EgparseError
+from egparse.features.request import ABSENT
 from egparse.features.tag_dictionary import AllowedLabels
 from egparse.io.trees import find_tree_fault
 from egparse.layers import LABELLED, LAYERS, LEMMAS
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
+from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.schemes import OUTSIDE, find_tag_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.lemmatiser import LemmaConstraints
+from egparse.text.exceptions.table import FixedValues
 from egparse.types import Ints, Mask
 
 Value = str | int
@@ -441,3 +444,76 @@ def labels_below(
     """
     of_one = set(of_root) ^ set(of_words)
     return {name: number in of_root for number, name in enumerate(strings) if number in of_one}
+
+
+def given_constraints(
+    layers: Sequence[str],
+    batch: Sequence[Sentence],
+    given: Iterator[Constraints] | None,
+    respect_input: bool,
+) -> list[Constraints]:
+    """The constraints of each sentence of a batch: the given ones take precedence over the input's.
+
+    Raises:
+        EgparseError: constraints on none of ``layers``, or for fewer sentences.
+    """
+    from_input = [
+        Constraints.of(sentence, layers) if respect_input else Constraints() for sentence in batch
+    ]
+    if given is None:
+        return from_input
+    each = list(islice(given, len(batch)))
+    if len(each) < len(batch):
+        raise EgparseError("expected constraints for every sentence, got fewer")
+    constrained = frozenset().union(*(constraints.layers for constraints in each))
+    for layer in constrained.difference(layers):
+        raise EgparseError(
+            f"constraints: expected layers that the model predicts ({', '.join(layers)}), got "
+            f"{layer!r}"
+        )
+    return [given.over(before) for given, before in zip(each, from_input, strict=True)]
+
+
+def excepted(
+    each: Sequence[Constraints] | None,
+    fixed: FixedValues,
+    batch: Sequence[Sentence],
+    layers: Collection[str],
+    given: Mapping[str, Ints],
+) -> Sequence[Constraints] | None:
+    """The constraints ``each`` of a batch, over the values that exceptions fix for the words
+    without a ``given`` tag; None if there are none.
+    """
+    found: list[Constraints] = []
+    begin, nothing = -1, Constraints()  # as if words counted from 0 on
+    for sentence in batch:
+        values = {
+            layer: {
+                word: value
+                for word, value in words.items()
+                if layer not in given or given[layer][begin + word] == ABSENT
+            }
+            for layer, words in fixed.of(sentence.forms, sentence.tokens).items()
+            if layer in layers
+        }
+        found.append(Constraints(values) if values else nothing)
+        begin += len(sentence)
+    if not any(found):
+        return each
+    if each is None:
+        return found
+    return [one.over(other) if other else one for one, other in zip(each, found, strict=True)]
+
+
+def resolved(model: Components, constraints: BatchConstraints) -> ResolvedConstraints:
+    """Constraints in the numbers of a model's labels.
+
+    Raises:
+        EgparseError: see ``BatchConstraints.resolve``.
+    """
+    strings = {layer: labels.strings for layer, labels in model.columns.labels.items()}
+    below: dict[str, bool] = {}
+    if (labeller := model.get(LABELLER)) is not None:
+        below = labels_below(strings["deprels"], labeller.of_root, labeller.of_words)
+    single_root = PARSER not in model or model[PARSER].single_root
+    return constraints.resolve(model.layers, strings, single_root=single_root, below=below)

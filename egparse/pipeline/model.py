@@ -18,17 +18,23 @@ from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
 from egparse.classes.packed import PackedTable
 from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
 from egparse.pipeline.components import FIELDS, OPTIONAL, PARSER, Components
-from egparse.pipeline.constraints import BatchConstraints, Constraints, ResolvedConstraints
-from egparse.pipeline.given import excepted, given_constraints, resolved
+from egparse.pipeline.constraints import (
+    BatchConstraints,
+    Constraints,
+    ResolvedConstraints,
+    excepted,
+    given_constraints,
+    resolved,
+)
 from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
 from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
 from egparse.schemes import find_tag_fault
@@ -508,7 +514,6 @@ class Model:
     def _checked(
         cls, name: Path | str, header: Mapping[str, Any], payload: Mapping[str, Any]
     ) -> Model:
-        """The model of a file."""
         try:
             return cls._from_file(header, payload)
         except _FAULTS as fault:

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.features.request import ABSENT
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.layers import LEMMAS, WORD_TAGS
-from egparse.pipeline.annotate import ABSENT, Prediction
+from egparse.pipeline.annotate import Prediction
 from egparse.pipeline.constraints import ResolvedConstraints
 from egparse.schemes import to_iob2
 from egparse.sentences import MISSING, Sentence

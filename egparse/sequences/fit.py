@@ -21,8 +21,8 @@ from egparse.features.sequence import (
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.fitting.optimise import Prepared, require_finite
+from egparse.learners.completion import set_completion
 from egparse.learners.learner import Learner, State
-from egparse.learners.targets.contract import set_completion
 from egparse.sentences import MISSING, Sentence
 from egparse.sequences.model import SequenceModel, as_stored, build_index, keys_of
 from egparse.sequences.sequence_problem import SequenceProblem

@@ -143,16 +143,10 @@ class Lemmatiser(SequencePredictor):
         """The candidates of a form with a value of UPOS."""
         found = self._options.get((form, tag))
         if found is None:
-            found = self.lay_out(form, self.lexicon.of_word(form, tag))
+            found = options_of(self.lexicon, form, self.lexicon.of_word(form, tag))
             if len(self._options) < _REMEMBERED and form.lower() in self.lexicon.by_form:
                 self._options[form, tag] = found
         return found
-
-    def lay_out(self, form: str, scripts: Iterable[int]) -> Options:
-        """The candidates of a form by these scripts, the first one of those that give the same
-        lemma; if none applies, the form itself under a label whose score has no meaning.
-        """
-        return options_of(self.lexicon, form, scripts)
 
     def part_labels(self, layer: str, labels: object) -> list[str]:
         """The text of each part that rows of weights are over."""
@@ -209,17 +203,17 @@ class _BatchOptions(NamedTuple):
         """
         distinct, numbers = list(self.distinct), self.numbers.copy()
         for word, lemmas in forbidden.items():
-            form = words.distinct[words.form_ids[word]]
+            form, lexicon = words.distinct[words.form_ids[word]], lemmatiser.lexicon
             tag = int(words.values[word, lemmatiser.tags])
             left = _allowed(self.of_word(word), lemmas)
             if not left.labels:
-                guessed = lemmatiser.lexicon.by_suffixes(form, tag)
-                left = _allowed(lemmatiser.lay_out(form, guessed), lemmas)
+                guessed = lexicon.by_suffixes(form, tag)
+                left = _allowed(options_of(lexicon, form, guessed), lemmas)
             if not left.labels and form not in lemmas:
                 left = Options((0,), (form,))
             if not left.labels:
-                every = lemmatiser.lay_out(form, range(len(lemmatiser.lexicon.scripts)))
-                left = _allowed(every, lemmas)
+                every = range(len(lexicon.scripts))
+                left = _allowed(options_of(lexicon, form, every), lemmas)
             if not left.labels:
                 left = Options((0,), ("",))
             numbers[word] = len(distinct)
@@ -233,7 +227,9 @@ def _allowed(options: Options, forbidden: Collection[str]) -> Options:
 
 
 def options_of(lexicon: LemmaLexicon, form: str, scripts: Iterable[int]) -> Options:
-    """See ``Lemmatiser.lay_out``."""
+    """The candidates of a form by these scripts, the first one of those that give the same lemma;
+    if none applies, the form itself under a label whose score has no meaning.
+    """
     by_lemma: dict[str, int] = {}
     for script in scripts:
         lemma = apply(lexicon.scripts[script], form)

@@ -9,12 +9,13 @@ from copy import copy
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.features.packed import Placement, pack, place, rows_of_words, unpack
+from egparse.features.packed import PackedRows, Placement, pack, place, rows_of_words, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
+from egparse.learners.completion import not_all, some_of
 from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
-from egparse.learners.targets.annotated import NONE, not_all, some_of
-from egparse.sequences.sequence_design import design_of, set_rows
+from egparse.learners.losses import LOG_LINEAR, Loss
+from egparse.learners.problem import NONE, Problem
 from egparse.sequences.sequence_eg import (
     Scratch,
     SequenceWeights,
@@ -26,6 +27,7 @@ from egparse.sequences.sequence_eg import (
     sum_losses,
 )
 from egparse.sequences.sequence_layout import (
+    SequenceLayout,
     lay_out,
     part_of,
     sentence_of,
@@ -38,7 +40,7 @@ from egparse.structures.chains import k_best as chain_k_best
 from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt16s
 
 
-class SequenceProblem:
+class SequenceProblem(Problem):
     """Sentence ``i`` has the words ``word_starts[i]:word_starts[i + 1]`` of the flat arrays.
 
     ``attributes`` is (words, templates), -1 where absent; ``gold`` (words,) the correct labels;
@@ -222,11 +224,6 @@ class SequenceProblem:
         sentence, scratch = sentence_of(self._layout, i), self._scratch
         return float(add_sentence(self._weights, sentence, scratch.buffer, changes))
 
-    def reset(self) -> None:
-        """All weights to zero."""
-        for array in self.vectors():
-            array[...] = 0.0
-
     def vectors(self) -> tuple[Floats, ...]:
         """Dense rows, sparse weights, and label bigrams; cells without support stay 0."""
         return (self._weights.rows.dense, self._weights.rows.sparse, self._bigrams)
@@ -273,31 +270,27 @@ class SequenceProblem:
         """Some of the sentences, with weights and buffers of their own; it has no ``rows``."""
         return self.view(first, end).with_own_weights()
 
-    def run_steps(self, order: Longs, rule: StepRule, duals: DualVariables) -> tuple[int, float]:
+    def sweep(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
+    ) -> tuple[int, float]:
         """One EG step on each sentence of ``order``, compiled as a whole."""
         evaluations, norm_change = run_steps(
             order, rule, duals, self._layout, self._weights, self._scratch
         )
-        return int(evaluations), float(norm_change)
+        return int(evaluations), norm + float(norm_change)
 
-    def start_all(self, height: Floats, duals: DualVariables) -> float | None:
-        """Fill the dual variables of the log-linear loss, compiled as a whole; None with targets,
-        which are not looked at there.
-        """
-        if self._targets:
-            return None
-        arguments = duals, self._layout, self._weights, self._scratch
-        return float(start_all(height, *arguments))
+    def start(self, height: Floats, loss: Loss, duals: DualVariables) -> float:
+        """Compiled as a whole for the log-linear loss; targets are not looked at there."""
+        if self._targets or loss != LOG_LINEAR:
+            return super().start(height, loss, duals)
+        return float(start_all(height, duals, self._layout, self._weights, self._scratch))
 
-    def sum_losses(self, c: float, duals: DualVariables) -> tuple[float, float] | None:
-        """The log-linear losses, and the correction of the dual, compiled as a whole; None with
-        targets.
-        """
-        if self._targets:
-            return None
-        arguments = duals, self._layout, self._weights, self._scratch
-        loss, correction = sum_losses(c, *arguments)
-        return float(loss), float(correction)
+    def sums(self, c: float, loss: Loss, duals: DualVariables) -> tuple[float, float]:
+        """Compiled as a whole, as ``start``."""
+        if self._targets or loss != LOG_LINEAR:
+            return super().sums(c, loss, duals)
+        total, correction = sum_losses(c, duals, self._layout, self._weights, self._scratch)
+        return float(total), float(correction)
 
     def design(self) -> DesignMatrix:
         """Words as choices among labels, for learners that look at single weights."""
@@ -306,14 +299,14 @@ class SequenceProblem:
                 "expected a learner that needs no weights of single labels where labels share "
                 "weights by their parts"
             )
-        return design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
+        return _design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
 
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v: the attribute weights in the order of ``rows``, and the label bigrams (None:
         0).
         """
         self.reset()
-        set_rows(self._weights.rows, self._placement, self._rows, pairs)
+        _set_rows(self._weights.rows, self._placement, self._rows, pairs)
         if bigrams is not None:
             self._bigrams[...] = bigrams
 
@@ -336,3 +329,58 @@ class SequenceProblem:
 
     def _size(self, i: int) -> int:
         return int(self.part_starts[i + 1] - self.part_starts[i])
+
+
+def _design_of(
+    attributes: Ints,
+    rows: WeightRows,
+    layout: SequenceLayout,
+    n_labels: int,
+    support: Mask | None,
+) -> DesignMatrix:
+    # words as choices; the attributes of one template, a column of attributes, are a group
+    present = attributes >= 0
+    groups = np.zeros(len(rows.starts) - 1, dtype=np.int64)
+    for template in range(attributes.shape[1]):
+        groups[attributes[present[:, template], template]] = template
+    return DesignMatrix(
+        row_starts=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
+        attributes=attributes[present].astype(np.int64),
+        values=np.ones(int(present.sum())),
+        groups=groups,
+        labels=layout.candidates[_places_of_gold(layout)].astype(np.int64),
+        label_count=n_labels,
+        candidates=_candidates(layout, n_labels),
+        pair_starts=rows.starts.astype(np.int64),
+        pair_labels=rows.labels.astype(np.int64),
+        sequence_starts=layout.words.astype(np.int64),
+        bigrams=support,
+    )
+
+
+def _set_rows(packed: PackedRows, placement: Placement, rows: WeightRows, weights: Floats) -> None:
+    """The inverse of ``features.packed.unpack``."""
+    sizes = np.diff(rows.starts)
+    attribute = np.repeat(np.arange(len(sizes)), sizes)
+    dense, sparse = placement.dense[attribute], placement.sparse[attribute]
+    packed.dense[dense[dense >= 0], rows.labels[dense >= 0]] = weights[dense >= 0]
+    places = sparse + np.arange(len(weights)) - rows.starts[attribute]
+    packed.sparse[places[sparse >= 0]] = weights[sparse >= 0]
+
+
+def _places_of_gold(layout: SequenceLayout) -> Longs:
+    """The index of each word's correct label among all candidates, shape (words,); ``gold`` counts
+    from the sentence's first candidate.
+    """
+    sentence = np.repeat(np.arange(len(layout.words) - 1), np.diff(layout.words))
+    return layout.candidate_starts[layout.words[sentence]] + layout.gold
+
+
+def _candidates(layout: SequenceLayout, n_labels: int) -> Mask | None:
+    """The candidates as a mask (words, labels); None if every word may have every label."""
+    sizes = np.diff(layout.candidate_starts)
+    if (sizes == n_labels).all():
+        return None
+    allowed = np.zeros((len(sizes), n_labels), dtype=bool)
+    allowed[np.repeat(np.arange(len(sizes)), sizes), layout.candidates] = True
+    return allowed

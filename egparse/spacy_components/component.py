@@ -58,28 +58,40 @@ class EgparsePipe(LearningPipe, Pipe):
         scorer: Callable[..., Any] | None = None,
         awaits_copy: bool = False,
     ) -> None:
-        self.vocab = vocab
-        self.name = name
-        self.configured = model
-        self.overwrite = overwrite
-        self.use_tags = use_tags
+        self.overwrite, self.use_tags, self.scorer = overwrite, use_tags, scorer
         self.probabilities = probabilities
-        self.scorer = scorer
-        self._shared = None
-        self._tables = None
-        self._awaits_copy = awaits_copy
-        self._branch = None
-        self._initialized_by = None
-        self._known = frozenset()
-        self._base = None
-        self._added = ()
         if probabilities:
             register()
-        if model is not None and not awaits_copy:
-            self.load_configured(model)
+        self.start(vocab, name, model, awaits_copy)
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.probabilities:
+            register()
+
+    kept: ClassVar[tuple[str, ...]] = ()
+    """Attributes of tokens whose values are kept unless ``overwrite``."""
 
     def annotate(self, docs: Sequence[Doc]) -> None:
         """Annotate Docs in place, all in one call of the model."""
+        tags = TAG_ATTRIBUTES if self.reads_tags else ()
+        held = () if self.overwrite else self.kept
+        batch = self.read(self.open_docs(docs), attributes=(*tags, *held))
+        if batch.n_tokens:
+            given = self.given_tags(batch) if self.reads_tags else {}
+            self.put(batch, self.predict(batch, given))
+
+    def open_docs(self, docs: Sequence[Doc]) -> Sequence[Doc]:
+        """The Docs that are to be annotated."""
+        return docs
+
+    @property
+    def reads_tags(self) -> bool:
+        """Whether the tags of the Docs are used."""
+        return self.use_tags
+
+    def put(self, batch: Batch, found: Prediction) -> None:
+        """Write a prediction into the Docs."""
         raise NotImplementedError
 
     def __call__(self, doc: Doc) -> Doc:
@@ -233,33 +245,6 @@ class EgparsePipe(LearningPipe, Pipe):
         others.
         """
         return {layer: list(labels) for layer, labels in self.label_sets().items()}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        self._follow_branch()
-        state = {
-            "vocab": self.vocab,
-            "name": self.name,
-            "configured": self.configured,
-            "overwrite": self.overwrite,
-            "use_tags": self.use_tags,
-            "probabilities": self.probabilities,
-            "scorer": self.scorer,
-            "shared": self._shared,
-            "awaits_copy": self._awaits_copy,
-            "error_handler": getattr(self, "error_handler", None),
-        }
-        return _rebuilt, (type(self), state)
-
-
-def _rebuilt(kind: type[EgparsePipe], state: Mapping[str, Any]) -> EgparsePipe:
-    settings = {name: state[name] for name in ("overwrite", "use_tags", "probabilities", "scorer")}
-    pipe = kind(state["vocab"], state["name"], **settings)
-    pipe.configured, pipe._awaits_copy = state["configured"], state["awaits_copy"]
-    if state["shared"] is not None:
-        pipe.share(state["shared"])
-    if state["error_handler"] is not None:
-        pipe.set_error_handler(state["error_handler"])
-    return pipe
 
 
 def _batches(stream: Iterable[Doc], n_docs: int, n_words: int) -> Iterator[list[Doc]]:

@@ -123,7 +123,6 @@ def _head(token: Token, positions: dict[int, int]) -> int:
 
 
 def _is_spaced(token: Token) -> bool:
-    """Whether white space follows; the end of the Doc is none."""
     after = token.i + 1
     return bool(token.whitespace_) or (after < len(token.doc) and token.doc[after].is_space)
 

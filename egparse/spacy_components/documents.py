@@ -294,7 +294,6 @@ def _split(
 
 
 def _spaced(batch: Batch, blank: Mask) -> Mask:
-    """Whether white space follows each word."""
     after = np.append(blank[1:], False) | (batch.held["SPACY"] > 0)
     return after[batch.places]
 

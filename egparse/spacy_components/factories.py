@@ -7,23 +7,101 @@ it imports only spaCy; the modules of a component are imported when the componen
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Optional
+from importlib import import_module
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 from spacy import util
 from spacy.language import Language
 
 if TYPE_CHECKING:
-    from egparse.spacy_components.pipes.lemmatizer import EgparseLemmatizer
-    from egparse.spacy_components.pipes.ner import EgparseNer
-    from egparse.spacy_components.pipes.parser import EgparseParser
-    from egparse.spacy_components.pipes.senter import EgparseSenter
-    from egparse.spacy_components.pipes.tagger import EgparseTagger
+    from egparse.spacy_components.component import EgparsePipe
     from egparse.spacy_components.tokens.tokenizer import EgparseTokenizer
 
-# spaCy evaluates these annotations when the factory is registered, as a schema of the
-# configuration.
-_Scorer = Optional[Callable[..., Any]]  # noqa: UP045
+# spaCy evaluates these annotations when a factory is registered, as a schema of the configuration.
 _Name = Optional[str]  # noqa: UP045
+_SETTINGS: dict[str, Any] = {
+    "model": _Name,
+    "overwrite": bool,
+    "use_tags": bool,
+    "probabilities": bool,
+    "scorer": Optional[Callable[..., Any]],  # noqa: UP045
+}
+
+
+class _Pipe(NamedTuple):
+    """What spaCy knows of a component: its class, the attributes that it sets, its settings with
+    their default values, besides ``model`` and ``scorer``, and the weights of its scores.
+    """
+
+    of: str
+    assigns: list[str]
+    settings: dict[str, bool]
+    scores: dict[str, float | None]
+
+
+_PIPES = {
+    # existing tags, lemmas, entities and sentence starts are kept unless ``overwrite``
+    "tagger": _Pipe(
+        "EgparseTagger",
+        ["token.tag", "token.pos", "token.morph"],
+        {"overwrite": False, "probabilities": False},
+        {
+            "tag_acc": 0.34,
+            "pos_acc": 0.33,
+            "morph_acc": 0.33,
+            "morph_per_feat": None,
+            "conll_xpos": 0.0,
+            "conll_upos": 0.0,
+            "conll_ufeats": 0.0,
+        },
+    ),
+    # with ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set
+    "lemmatizer": _Pipe(
+        "EgparseLemmatizer",
+        ["token.lemma"],
+        {"overwrite": False, "use_tags": True, "probabilities": False},
+        {"lemma_acc": 1.0, "conll_lemmas": 0.0},
+    ),
+    "ner": _Pipe(
+        "EgparseNer",
+        ["doc.ents", "token.ent_iob", "token.ent_type"],
+        {"overwrite": False, "use_tags": True, "probabilities": False},
+        {
+            "ents_f": 1.0,
+            "ents_p": 0.0,
+            "ents_r": 0.0,
+            "ents_per_type": None,
+            "conll_ents_f": 0.0,
+            "conll_ents_p": None,
+            "conll_ents_r": None,
+        },
+    ),
+    # an existing parse is kept unless ``overwrite``, existing sentence starts always
+    "parser": _Pipe(
+        "EgparseParser",
+        ["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+        {"overwrite": True, "use_tags": True, "probabilities": False},
+        {
+            "conll_uas": 0.0,
+            "conll_las": 0.5,
+            "conll_clas": 0.0,
+            "conll_mlas": None,
+            "dep_uas": 0.0,
+            "dep_las": 0.5,
+            "dep_las_per_type": None,
+            "sents_f": 0.0,
+            "sents_p": None,
+            "sents_r": None,
+        },
+    ),
+    "senter": _Pipe(
+        "EgparseSenter",
+        ["token.is_sent_start", "doc.sents"],
+        {"overwrite": False},
+        {"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
+    ),
+}
 
 
 def prepare(nlp: Language, name: str) -> bool:
@@ -77,220 +155,41 @@ def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer
     return create
 
 
-@Language.factory(
-    "egparse_tagger",
-    assigns=["token.tag", "token.pos", "token.morph"],
-    requires=[],
-    default_config={
-        "model": None,
-        "overwrite": False,
-        "probabilities": False,
-        "scorer": {"@scorers": "egparse.tagger_scorer.v1"},
-    },
-    default_score_weights={
-        "tag_acc": 0.34,
-        "pos_acc": 0.33,
-        "morph_acc": 0.33,
-        "morph_per_feat": None,
-        "conll_xpos": 0.0,
-        "conll_upos": 0.0,
-        "conll_ufeats": 0.0,
-    },
-)
-def make_tagger(
-    nlp: Language, name: str, model: _Name, overwrite: bool, probabilities: bool, scorer: _Scorer
-) -> EgparseTagger:
-    """Set TAG, POS and MORPH; existing tags are kept unless ``overwrite``."""
-    from egparse.storage.collector import collector_paused
+def _factory(kind: str, pipe: _Pipe) -> Callable[..., EgparsePipe]:
+    """Register the factory ``egparse_<kind>``."""
+    scorer = {"@scorers": f"egparse.{kind}_scorer.v1"}
+    defaults = {"model": None, **pipe.settings, "scorer": scorer}
 
-    with collector_paused():
-        from egparse.spacy_components.pipes.tagger import EgparseTagger
+    def make(nlp: Language, name: str, **settings: Any) -> EgparsePipe:
+        from egparse.storage.collector import collector_paused
 
-    return EgparseTagger(
-        nlp.vocab,
-        name,
-        model=model,
-        awaits_copy=prepare(nlp, name),
-        overwrite=overwrite,
-        probabilities=probabilities,
-        scorer=scorer,
+        with collector_paused():
+            module = import_module(f"egparse.spacy_components.pipes.{kind}")
+        made: EgparsePipe = getattr(module, pipe.of)(
+            nlp.vocab, name, awaits_copy=prepare(nlp, name), **settings
+        )
+        return made
+
+    # spaCy asks for the names and types of settings, and refuses others
+    own = signature(make)
+    given = [one for one in own.parameters.values() if one.name != "settings"]
+    named = [
+        Parameter(one, Parameter.POSITIONAL_OR_KEYWORD, annotation=_SETTINGS[one])
+        for one in defaults
+    ]
+    make.__signature__ = own.replace(parameters=[*given, *named])  # type: ignore[attr-defined]
+    make.__name__ = f"make_{kind}"
+    Language.factory(
+        f"egparse_{kind}",
+        assigns=pipe.assigns,
+        requires=[],
+        default_config=defaults,
+        default_score_weights=pipe.scores,
+        func=make,
     )
+    return make
 
 
-@Language.factory(
-    "egparse_lemmatizer",
-    assigns=["token.lemma"],
-    requires=[],
-    default_config={
-        "model": None,
-        "overwrite": False,
-        "use_tags": True,
-        "probabilities": False,
-        "scorer": {"@scorers": "egparse.lemmatizer_scorer.v1"},
-    },
-    default_score_weights={"lemma_acc": 1.0, "conll_lemmas": 0.0},
+make_tagger, make_lemmatizer, make_ner, make_parser, make_senter = (
+    _factory(kind, pipe) for kind, pipe in _PIPES.items()
 )
-def make_lemmatizer(
-    nlp: Language,
-    name: str,
-    model: _Name,
-    overwrite: bool,
-    use_tags: bool,
-    probabilities: bool,
-    scorer: _Scorer,
-) -> EgparseLemmatizer:
-    """Set LEMMA; existing lemmas are kept unless ``overwrite``.
-
-    With ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set.
-    """
-    from egparse.storage.collector import collector_paused
-
-    with collector_paused():
-        from egparse.spacy_components.pipes.lemmatizer import EgparseLemmatizer
-
-    return EgparseLemmatizer(
-        nlp.vocab,
-        name,
-        model=model,
-        awaits_copy=prepare(nlp, name),
-        overwrite=overwrite,
-        use_tags=use_tags,
-        probabilities=probabilities,
-        scorer=scorer,
-    )
-
-
-@Language.factory(
-    "egparse_ner",
-    assigns=["doc.ents", "token.ent_iob", "token.ent_type"],
-    requires=[],
-    default_config={
-        "model": None,
-        "overwrite": False,
-        "use_tags": True,
-        "probabilities": False,
-        "scorer": {"@scorers": "egparse.ner_scorer.v1"},
-    },
-    default_score_weights={
-        "ents_f": 1.0,
-        "ents_p": 0.0,
-        "ents_r": 0.0,
-        "ents_per_type": None,
-        "conll_ents_f": 0.0,
-        "conll_ents_p": None,
-        "conll_ents_r": None,
-    },
-)
-def make_ner(
-    nlp: Language,
-    name: str,
-    model: _Name,
-    overwrite: bool,
-    use_tags: bool,
-    probabilities: bool,
-    scorer: _Scorer,
-) -> EgparseNer:
-    """Set entities; existing ones are kept unless ``overwrite``.
-
-    With ``use_tags`` they are predicted from the tags of the Doc, where it has any.
-    """
-    from egparse.storage.collector import collector_paused
-
-    with collector_paused():
-        from egparse.spacy_components.pipes.ner import EgparseNer
-
-    return EgparseNer(
-        nlp.vocab,
-        name,
-        model=model,
-        awaits_copy=prepare(nlp, name),
-        overwrite=overwrite,
-        use_tags=use_tags,
-        probabilities=probabilities,
-        scorer=scorer,
-    )
-
-
-@Language.factory(
-    "egparse_parser",
-    assigns=["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-    requires=[],
-    default_config={
-        "model": None,
-        "overwrite": True,
-        "use_tags": True,
-        "probabilities": False,
-        "scorer": {"@scorers": "egparse.parser_scorer.v1"},
-    },
-    default_score_weights={
-        "conll_uas": 0.0,
-        "conll_las": 0.5,
-        "conll_clas": 0.0,
-        "conll_mlas": None,
-        "dep_uas": 0.0,
-        "dep_las": 0.5,
-        "dep_las_per_type": None,
-        "sents_f": 0.0,
-        "sents_p": None,
-        "sents_r": None,
-    },
-)
-def make_parser(
-    nlp: Language,
-    name: str,
-    model: _Name,
-    overwrite: bool,
-    use_tags: bool,
-    probabilities: bool,
-    scorer: _Scorer,
-) -> EgparseParser:
-    """Set HEAD, DEP and sentence starts.
-
-    An existing parse is kept unless ``overwrite``, existing sentence starts always. With
-    ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set.
-    """
-    from egparse.storage.collector import collector_paused
-
-    with collector_paused():
-        from egparse.spacy_components.pipes.parser import EgparseParser
-
-    return EgparseParser(
-        nlp.vocab,
-        name,
-        model=model,
-        awaits_copy=prepare(nlp, name),
-        overwrite=overwrite,
-        use_tags=use_tags,
-        probabilities=probabilities,
-        scorer=scorer,
-    )
-
-
-@Language.factory(
-    "egparse_senter",
-    assigns=["token.is_sent_start", "doc.sents"],
-    requires=[],
-    default_config={
-        "model": None,
-        "overwrite": False,
-        "scorer": {"@scorers": "egparse.senter_scorer.v1"},
-    },
-    default_score_weights={"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
-)
-def make_senter(
-    nlp: Language, name: str, model: _Name, overwrite: bool, scorer: _Scorer
-) -> EgparseSenter:
-    """Set sentence starts; existing ones are kept unless ``overwrite``."""
-    from egparse.storage.collector import collector_paused
-
-    with collector_paused():
-        from egparse.spacy_components.pipes.senter import EgparseSenter
-
-    return EgparseSenter(
-        nlp.vocab,
-        name,
-        model=model,
-        awaits_copy=prepare(nlp, name),
-        overwrite=overwrite,
-        scorer=scorer,
-    )

@@ -96,7 +96,7 @@ def span_tags(labels: Sequence[str], add: Callable[[str], int]) -> SpanTags:
 
 def _numbers_of(hashes: UInt64s) -> dict[int, int]:
     # Here, because it imports numba: the conversion of Docs needs this module without it.
-    from egparse.pipeline.annotate import ABSENT
+    from egparse.features.request import ABSENT
 
     # Several labels may be the same to spaCy: then the first one.
     numbered = reversed(list(enumerate(hashes.tolist())))

@@ -8,10 +8,11 @@ is installed.
 
 from __future__ import annotations
 
+import copyreg
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from spacy import util
 from spacy.vocab import Vocab
@@ -30,7 +31,7 @@ class LanguageWarning(UserWarning):
 
 
 class ModelHolder:
-    """A component that has, shares and stores a model; ``EgparsePipe`` sets the attributes."""
+    """A component that has, shares and stores a model."""
 
     predicts: ClassVar[tuple[str, ...]] = ()
     """The layers to predict; a model must have one of them (a sentence splitter has none)."""
@@ -40,13 +41,38 @@ class ModelHolder:
 
     name: str
     vocab: Vocab
-    configured: str | None
-    probabilities: bool
-    _shared: models.SharedModel | None
-    _tables: LabelTables | None
-    _awaits_copy: bool
-    _branch: models.Learning | None
+    configured: str | None = None
+    probabilities: bool = False
+    _shared: models.SharedModel | None = None
+    _awaits_copy: bool = False
+
+    _tables: LabelTables | None = None
+    _branch: models.Learning | None = None
     """Where the model learns in steps; None until it does."""
+
+    passing: ClassVar[tuple[str, ...]] = ("_tables", "_branch")
+    """Attributes that a pickle leaves out."""
+
+    def start(self, vocab: Vocab, name: str, model: str | None, awaits_copy: bool) -> None:
+        """Set what all holders have, and load the model that the configuration names, unless the
+        component ``awaits_copy``.
+        """
+        self.vocab, self.name, self.configured = vocab, name, model
+        self._awaits_copy = awaits_copy
+        if model is not None and not awaits_copy:
+            self.load_configured(model)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._follow_branch()
+        state = {key: value for key, value in vars(self).items() if key not in self.passing}
+        # spaCy's class keeps the name outside of the dictionary
+        return copyreg.__newobj__, (type(self),), {**state, "name": self.name}  # type: ignore[attr-defined]
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        for key, value in state.items():
+            setattr(self, key, value)
+        if self._shared is not None:
+            self.share(self._shared)
 
     def load_configured(self, model: str) -> None:
         """Load the model that the configuration names.

@@ -98,12 +98,10 @@ def noun_chunks(doclike: Doc | Span) -> Chunks:
 
 
 def _relation(token: Token) -> str:
-    """The label of the arc to a token, up to the colon."""
     return token.dep_.partition(":")[0]
 
 
 def _left_end(head: Token) -> int:
-    """The first token of a chunk."""
     end = head.i
     for child in reversed(list(head.lefts)):
         relation = _relation(child)
@@ -120,7 +118,6 @@ def _has_case_before(child: Token) -> bool:
 
 
 def _right_end(head: Token) -> int:
-    """The last token of a chunk."""
     end = head.i
     for child in head.rights:
         relation, start = _relation(child), child.left_edge.i

@@ -17,31 +17,6 @@ from spacy.training import Example
 Scores = dict[str, Any]
 
 
-def make_tagger_scorer() -> Callable[..., Scores]:
-    """``egparse.tagger_scorer.v1``."""
-    return tagger_score
-
-
-def make_lemmatizer_scorer() -> Callable[..., Scores]:
-    """``egparse.lemmatizer_scorer.v1``."""
-    return lemmatizer_score
-
-
-def make_ner_scorer() -> Callable[..., Scores]:
-    """``egparse.ner_scorer.v1``."""
-    return ner_score
-
-
-def make_parser_scorer() -> Callable[..., Scores]:
-    """``egparse.parser_scorer.v1``."""
-    return parser_score
-
-
-def make_senter_scorer() -> Callable[..., Scores]:
-    """``egparse.senter_scorer.v1``."""
-    return senter_score
-
-
 def tagger_score(examples: Iterable[Example], **settings: Any) -> Scores:
     """``tag_acc``, ``pos_acc``, ``morph_acc``, ``morph_per_feat``; ``conll_upos``, ``conll_xpos``,
     ``conll_ufeats``.
@@ -128,7 +103,6 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
 
 
 def _characters(doc: Doc) -> str:
-    """The characters that are not white space."""
     return "".join(doc.text.split())
 
 
@@ -165,3 +139,14 @@ def _conll(
     except EgparseError:
         return scores
     return {name: totals[metric].f1 / 100 if has[name] else None for name, metric in names.items()}
+
+
+def _maker(score: Callable[..., Scores]) -> Callable[[], Callable[..., Scores]]:
+    return lambda: score
+
+
+make_tagger_scorer = _maker(tagger_score)
+make_lemmatizer_scorer = _maker(lemmatizer_score)
+make_ner_scorer = _maker(ner_score)
+make_parser_scorer = _maker(parser_score)
+make_senter_scorer = _maker(senter_score)

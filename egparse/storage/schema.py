@@ -138,16 +138,14 @@ class Section:
     """A part that is read by the class that it becomes: returned as it is stored."""
 
     def read(self, stored: Stored, sizes: Sizes) -> Stored:
-        """The part itself."""
         return stored
 
 
 @dataclass(frozen=True)
 class Flag:
-    """True or false."""
+    """True or false; numbers are not flags."""
 
     def read(self, stored: Stored, sizes: Sizes) -> bool:
-        """The flag; numbers are not flags."""
         if not isinstance(stored.value, bool):
             raise stored.fault("true or false", shown(stored.value))
         return stored.value
@@ -165,7 +163,6 @@ class Integer:
     names: str = ""
 
     def read(self, stored: Stored, sizes: Sizes) -> int:
-        """The integer."""
         high = sizes[self.below] - 1 if self.below else self.high
         if type(stored.value) is not int or not self.low <= stored.value <= high:
             raise stored.fault(f"an integer from {self.low} to {high}", shown(stored.value))
@@ -198,7 +195,6 @@ class Choice:
     choices: tuple[str, ...]
 
     def read(self, stored: Stored, sizes: Sizes) -> str:
-        """The text."""
         if not isinstance(stored.value, str) or stored.value not in self.choices:
             raise stored.fault(f"one of {', '.join(self.choices)}", shown(stored.value))
         return stored.value
@@ -212,7 +208,6 @@ class Text:
     meaning: str
 
     def read(self, stored: Stored, sizes: Sizes) -> str:
-        """The text."""
         if not isinstance(stored.value, str) or not re.fullmatch(self.pattern, stored.value):
             raise stored.fault(self.meaning, shown(stored.value))
         return stored.value
@@ -223,7 +218,6 @@ class Measure:
     """A number of a record, which may be infinite or NaN."""
 
     def read(self, stored: Stored, sizes: Sizes) -> float:
-        """The number as it is stored."""
         if isinstance(stored.value, bool) or not isinstance(stored.value, int | float):
             raise stored.fault("a number", shown(stored.value))
         return stored.value
@@ -250,7 +244,6 @@ class Strings:
     labels: bool = False
 
     def read(self, stored: Stored, sizes: Sizes) -> list[str]:
-        """The texts."""
         texts = _list(stored, self.least, self.most)
         stored.spend(STRING_BYTES * len(texts))
         if set(map(type, texts)) - {str}:
@@ -277,7 +270,6 @@ class ListOf:
     most: int = _ANY
 
     def read(self, stored: Stored, sizes: Sizes) -> list[Any]:
-        """The values."""
         values = _list(stored, self.least, self.most)
         return [self.kind.read(stored.part(k, value), sizes) for k, value in enumerate(values)]
 
@@ -289,7 +281,6 @@ class Prefix:
     kinds: tuple[Field, ...]
 
     def read(self, stored: Stored, sizes: Sizes) -> list[Any]:
-        """The values."""
         values = _list(stored, 0, len(self.kinds))
         return [
             kind.read(stored.part(k, value), sizes)
@@ -307,7 +298,6 @@ class Integers:
     least: int = 0
 
     def read(self, stored: Stored, sizes: Sizes) -> list[int]:
-        """The integers."""
         numbers = _list(stored, self.least, _ANY)
         below = sizes[self.below] if isinstance(self.below, str) else self.below
         ascend = not set(map(type, numbers)) - {int} and all(
@@ -325,7 +315,6 @@ class Maybe:
     kind: Field
 
     def read(self, stored: Stored, sizes: Sizes) -> Any:
-        """None, or the value."""
         return None if stored.value is None else self.kind.read(stored, sizes)
 
 
@@ -342,7 +331,6 @@ class Record:
     others: bool = False
 
     def read(self, stored: Stored, sizes: Sizes) -> dict[str, Any]:
-        """The values of the declared fields."""
         found = _map(stored)
         missing = [key for key in self.fields if key not in found and key not in self.absent]
         if missing:
@@ -365,7 +353,6 @@ class TableOf:
     keys: Collection[str]
 
     def read(self, stored: Stored, sizes: Sizes) -> dict[str, Any]:
-        """The values by key."""
         found = _map(stored)
         if unknown := [key for key in found if key not in self.keys]:
             raise stored.fault(f"fields among {', '.join(self.keys)}", _named(unknown))
@@ -377,7 +364,8 @@ class TableOf:
 
 @dataclass(frozen=True)
 class Array:
-    """An array of one type; its shape is given by numbers and names of sizes, None for any.
+    """An array of one type, a view of the file. Its shape is given by numbers and names of sizes,
+    None for any.
 
     Integers are less than ``below``, a number or the name of a size. Floats are not NaN, from
     ``low`` to ``high``, and may be -inf if ``forbids``.
@@ -391,7 +379,6 @@ class Array:
     forbids: bool = False
 
     def read(self, stored: Stored, sizes: Sizes) -> npt.NDArray[Any]:
-        """The array, a view of the file."""
         array = stored.value
         if type(array) is not np.ndarray or array.dtype.name != self.dtype:
             raise stored.fault(f"an array of {self.dtype}", shown(array))
@@ -484,7 +471,6 @@ class Plain:
     """Texts, numbers, truth values and nothing, in lists and maps: what JSON and TOML can hold."""
 
     def read(self, stored: Stored, sizes: Sizes) -> Any:
-        """The value."""
         value = stored.value
         if isinstance(value, Mapping):
             for key, item in value.items():
@@ -503,7 +489,6 @@ class Blob:
     """Bytes."""
 
     def read(self, stored: Stored, sizes: Sizes) -> bytes:
-        """The bytes."""
         if not isinstance(stored.value, bytes):
             raise stored.fault("bytes", shown(stored.value))
         return stored.value

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from egparse.evaluation.bootstrap import Units
 from egparse.sentences import Sentence
 from egparse.surface import SPACE_AFTER_NO, blanks_after
 from egparse.text.splitting.columns import Paragraph
 from egparse.types import Longs, Mask
+
+if TYPE_CHECKING:
+    from egparse.evaluation.bootstrap import Units
 
 MIN_SENTENCES = 30
 """A splitter is trained on at least so many sentences that start inside a paragraph."""
@@ -227,6 +229,8 @@ def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
     """What is resampled where sentences have to be found, because an error in one may spoil its
     neighbours: documents, or paragraphs, if there are ``MIN_UNITS``; else None, sentences.
     """
+    from egparse.evaluation.bootstrap import Units  # annotation does without
+
     opens = [sentence.opens_document for sentence in sentences]
     if sum(opens) >= MIN_UNITS:
         return Units("document", _numbered(opens))

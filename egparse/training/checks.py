@@ -156,11 +156,8 @@ def _check_templates(config: TrainConfig) -> None:
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)
 
-    def siblings(texts: Sequence[str], names: Sequence[str]) -> object:
-        return compile_pair_templates(texts, SIBLING_PLACES, names, 1)
-
-    def grandparents(texts: Sequence[str], names: Sequence[str]) -> object:
-        return compile_pair_templates(texts, GRANDPARENT_PLACES, names, 2)
+    def pairs(places: Any, count: int) -> Callable[[Sequence[str], Sequence[str]], object]:
+        return lambda texts, names: compile_pair_templates(texts, places, names, count)
 
     with_defaults = replace(
         parser,
@@ -170,8 +167,8 @@ def _check_templates(config: TrainConfig) -> None:
     for name, compiled in (
         ("templates", arcs),
         ("label_templates", arcs),
-        ("sibling_templates", siblings),
-        ("grandparent_templates", grandparents),
+        ("sibling_templates", pairs(SIBLING_PLACES, 1)),
+        ("grandparent_templates", pairs(GRANDPARENT_PLACES, 2)),
     ):
         _check("parser", name, with_defaults, n_tables, arc_column_names, compiled)
 

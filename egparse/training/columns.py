@@ -15,21 +15,21 @@ from typing import Any
 import numpy as np
 
 from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
-from egparse.classes.sources import read_tables
+from egparse.classes.formats import read_tables
 from egparse.config.sections import TrainConfig
 from egparse.config.tasks import section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES
+from egparse.features.feature_choice import numbers_of
+from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
-from egparse.features.morphology.fine_tags import FineTags
-from egparse.features.morphology.treebank import numbers_of
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
-from egparse.layers import LABELLED, LAYERS, LEMMAS, SUPERTAGS, TAG_LAYERS
+from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
@@ -56,37 +56,28 @@ def build_columns(
     A layer of tags that is annotated and used, but not trained, is an input: it has a label set
     too.
     """
-    with_supertags = supertags is not None
-    named = named_columns(layers, config, joint, with_supertags)
-    counts = Counter(form for sentence in sentences for form in sentence.forms)
-    classes = read_classes(layers, config, joint, with_supertags)
-    lexicon = Lexicon.build(counts, [name for name in named if name in OBSERVABLES], {}, classes)
+    sections = [section_of(layer, joint) for layer in layers]
+    sections += [] if supertags is None else [SUPERTAGS]
+    named = named_columns(sections, config)
+    observables = [name for name in named if name in OBSERVABLES]
+    lexicon = Lexicon.build(_counts(sentences), observables, {}, read_classes(sections, config))
     inputs = [
         layer
         for layer in annotated_layers(sentences)
         if layer not in layers and layer in TAG_LAYERS and layer in named
     ]
+    scheme = config.spans.scheme
     labels = {
-        layer: Vocabulary.of(
-            tag
-            for sentence in sentences
-            for tag in tags_of(sentence, layer, config.spans.scheme)
-            if layer == "feats" or layer in inputs or tag != MISSING
-        )
+        layer: _labels_of(sentences, layer, scheme, is_input=layer in inputs)
         for layer in (*inputs, *layers)
         if LAYERS[layer].kind in LABELLED
     }
     check_labels(labels, layers, sentences)
     if supertags is not None:
         labels[SUPERTAGS] = supertags
-    counted = any(name in named for name in STATISTICS)
-    return Columns(
-        lexicon,
-        labels,
-        config.spans.scheme,
-        count_forms(sentences) if counted else None,
-        fine_tags_of(sentences, layers, labels),
-    )
+    statistics = count_forms(sentences) if any(name in named for name in STATISTICS) else None
+    fine_tags = fine_tags_of(sentences, layers, labels)
+    return Columns(lexicon, labels, scheme, statistics, fine_tags)
 
 
 def extend_columns(
@@ -102,36 +93,34 @@ def extend_columns(
 
     Layers of tags that the base reads from its input get the labels of the sentences too.
     """
+    sections = [section_of(layer, joint) for layer in layers]
     classes = base.lexicon.classes
     if classes is not None:
-        classes = classes.with_names(class_columns(layers, config, base.n_class_tables, joint))
-    named = named_columns(layers, config, joint)
-    lexicon = _extend_lexicon(base.lexicon, sentences, named, classes)
-    inputs = base.input_layers(predicted)
-    new_inputs = [
-        layer
-        for layer in annotated_layers(sentences)
-        if layer in TAG_LAYERS and layer not in (*layers, *base.labels)
+        classes = classes.with_names(class_columns(sections, config, base.n_class_tables))
+    lexicon = _extended_lexicon(base.lexicon, sentences, named_columns(sections, config), classes)
+    new = [section_of(layer) for layer in layers if layer not in predicted]
+    named = named_columns(new, config)
+    inputs = [
+        *base.input_layers(predicted),
+        *(
+            layer
+            for layer in annotated_layers(sentences)
+            if layer in TAG_LAYERS and layer not in (*layers, *base.labels) and layer in named
+        ),
     ]
-    named = named_columns([layer for layer in layers if layer not in predicted], config)
     scheme = base.scheme if "spans" in base.labels else config.spans.scheme
     labels = dict(base.labels)
-    for layer in (*inputs, *(layer for layer in new_inputs if layer in named), *layers):
+    for layer in (*inputs, *layers):
         if LAYERS[layer].kind in LABELLED:
-            seen = Vocabulary.of(
-                tag
-                for sentence in sentences
-                for tag in tags_of(sentence, layer, scheme)
-                if layer == "feats" or layer in (*inputs, *new_inputs) or tag != MISSING
-            )
-            labels[layer] = _extended(labels.get(layer, Vocabulary(())), seen)
+            found = _labels_of(sentences, layer, scheme, is_input=layer in inputs)
+            labels[layer] = _extended(labels.get(layer, Vocabulary(())), found)
     check_labels({name: labels[name] for name in labels if name in LAYERS}, layers, sentences)
     statistics = base.statistics
     if statistics is None and any(name in named for name in STATISTICS):
         statistics = count_forms(sentences)
     if statistics is not None:
-        new_counts = count_forms(sentences) if "spans" in layers else None
-        statistics = statistics.extended(new_counts, in_lower_case(lexicon.forms))
+        counted = count_forms(sentences) if "spans" in layers else None
+        statistics = statistics.extended(counted, in_lower_case(lexicon.forms))
     fine_tags = base.fine_tags
     if fine_tags is not None:
         fine_tags = fine_tags.extended(sentences)
@@ -145,26 +134,40 @@ def in_lower_case(forms: Iterable[str]) -> list[str]:
     return sorted({form.lower() for form in forms})
 
 
-def _extended(base: Vocabulary, seen: Vocabulary) -> Vocabulary:
-    return Vocabulary(
-        (*base.strings, *(string for string in seen.strings if string not in base.values))
-    )
+def _counts(sentences: Sequence[Sentence]) -> Counter[str]:
+    return Counter(form for sentence in sentences for form in sentence.forms)
 
 
-def _extend_lexicon(
+def _labels_of(
+    sentences: Sequence[Sentence], layer: str, scheme: str, *, is_input: bool
+) -> Vocabulary:
+    """The labels of a layer, spans in a tagging scheme; a missing value is one of an input."""
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        tags: Sequence[str] = getattr(sentence, layer)
+        counts.update(spans_in_scheme(tags, scheme) if layer == "spans" else tags)
+    if not is_input and layer != "feats":
+        del counts[MISSING]
+    return Vocabulary.from_counts(counts)
+
+
+def _extended(base: Vocabulary, found: Vocabulary) -> Vocabulary:
+    new = (string for string in found.strings if string not in base.values)
+    return Vocabulary((*base.strings, *new))
+
+
+def _extended_lexicon(
     base: Lexicon,
     sentences: Sequence[Sentence],
     named: Sequence[str],
     classes: ClassColumns | None,
 ) -> Lexicon:
-    counts = Counter(form for sentence in sentences for form in sentence.forms)
-    new = [name for name in named if name in OBSERVABLES and name not in base.vocabularies]
-    seen = Lexicon.build(counts, [*base.vocabularies, *new], {})
-    vocabularies = {
-        name: _extended(known, seen.vocabularies[name]) for name, known in base.vocabularies.items()
-    } | {name: seen.vocabularies[name] for name in new}
+    counts, known = _counts(sentences), base.vocabularies
+    new = [name for name in named if name in OBSERVABLES and name not in known]
+    found = Lexicon.build(counts, [*known, *new], {}).vocabularies
+    vocabularies = {name: _extended(known[name], found[name]) for name in known}
     forms = [*base.forms, *sorted(form for form in counts if form not in base)]
-    return Lexicon(vocabularies, forms, classes)
+    return Lexicon(vocabularies | {name: found[name] for name in new}, forms, classes)
 
 
 def check_labels(
@@ -198,13 +201,8 @@ def check_labels(
             )
 
 
-def read_classes(
-    layers: Sequence[str],
-    config: TrainConfig,
-    joint: Collection[str] = (),
-    supertags: bool = False,
-) -> ClassColumns | None:
-    """The columns of word classes that the tasks of some layers name, over the configured tables;
+def read_classes(sections: Sequence[str], config: TrainConfig) -> ClassColumns | None:
+    """The columns of word classes that the tasks of some sections name, over the configured tables;
     None without tables.
 
     Raises:
@@ -217,7 +215,7 @@ def read_classes(
     tables = read_tables(
         given.tables, given.licences, given.sources, given.min_count, given.vector_classes
     )
-    named = class_columns(layers, config, len(tables), joint, supertags)
+    named = class_columns(sections, config, len(tables))
     if len(named) > MAX_COLUMNS:
         raise ConfigError(
             f"expected templates with at most {MAX_COLUMNS} columns of word classes, got "
@@ -232,25 +230,34 @@ def record_of_classes(columns: Columns) -> dict[str, Any]:
     return {"classes": tables} if tables else {}
 
 
-def class_columns(
-    layers: Sequence[str],
-    config: TrainConfig,
-    n_tables: int,
-    joint: Collection[str] = (),
-    supertags: bool = False,
-) -> list[str]:
-    """The columns of word classes that the tasks of some layers name, with so many tables."""
-    texts = [
-        text
-        for settings in _settings_of_tags(layers, config, joint, supertags)
-        for text in with_classes(settings, n_tables)
-    ]
-    if "heads" in layers:
+def class_columns(sections: Sequence[str], config: TrainConfig, n_tables: int) -> list[str]:
+    """The columns of word classes that the tasks of some sections name, with so many tables."""
+    texts = [*_templates_of_words(sections, config, n_tables)]
+    if "parser" in sections:
         texts += with_classes(config.parser, n_tables)
         texts += [text for kind in templates_of(config.parser, n_tables).values() for text in kind]
-    if "deprels" in layers:
+    if "labeller" in sections:
         texts += with_classes(config.labeller, n_tables)
     return columns_in(texts)
+
+
+def named_columns(sections: Sequence[str], config: TrainConfig) -> list[str]:
+    """The columns that the tasks of some sections name, those of word classes among them."""
+    n_tables = len(config.classes.tables)
+    named = columns_of(_templates_of_words(sections, config, n_tables))
+    if "parser" in sections:
+        of_labels = with_classes(config.labeller, n_tables, LABEL_TEMPLATES)
+        named += [*PARSER_INPUTS, *columns_of(of_labels), *LABELLER_INPUTS]
+    return list(dict.fromkeys(named))
+
+
+def _templates_of_words(
+    sections: Sequence[str], config: TrainConfig, n_tables: int
+) -> tuple[str, ...]:
+    """The templates of the tasks that label words."""
+    of_words = (*TAG_LAYERS, MORPHOLOGY, LEMMAS, SUPERTAGS)
+    named = (getattr(config, section) for section in dict.fromkeys(sections) if section in of_words)
+    return tuple(text for settings in named for text in with_classes(settings, n_tables))
 
 
 def fine_tags_of(
@@ -294,12 +301,6 @@ def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
     return count
 
 
-def tags_of(sentence: Sentence, layer: str, scheme: str) -> Sequence[str]:
-    """The values of a layer; spans are converted to the scheme."""
-    tags: Sequence[str] = getattr(sentence, layer)
-    return spans_in_scheme(tags, scheme) if layer == "spans" else tags
-
-
 def supertag_labels(
     sentences: Sequence[Sentence], layers: Collection[str], config: TrainConfig
 ) -> Vocabulary | None:
@@ -312,34 +313,3 @@ def supertag_labels(
         return None
     tags = [sentence.supertags for sentence in sentences if len(sentence)]
     return Vocabulary.of(chain.from_iterable(tags)) if all(tags) else None
-
-
-def named_columns(
-    layers: Sequence[str],
-    config: TrainConfig,
-    joint: Collection[str] = (),
-    supertags: bool = False,
-) -> list[str]:
-    """The columns that the tasks of some layers name, those of word classes among them."""
-    n_tables = len(config.classes.tables)
-    named = [
-        name
-        for settings in _settings_of_tags(layers, config, joint, supertags)
-        for name in columns_of(with_classes(settings, n_tables))
-    ]
-    if "heads" in layers:
-        of_labels = with_classes(config.labeller, n_tables, LABEL_TEMPLATES)
-        named += [*PARSER_INPUTS, *columns_of(of_labels)]
-        named += LABELLER_INPUTS
-    return list(dict.fromkeys(named))
-
-
-def _settings_of_tags(
-    layers: Sequence[str], config: TrainConfig, joint: Collection[str], supertags: bool
-) -> list[Any]:
-    """The settings of the tasks that learn the layers of tags and lemmas among ``layers``, and
-    supertags.
-    """
-    sections = [section_of(layer, joint) for layer in layers if layer in (*TAG_LAYERS, LEMMAS)]
-    sections += [SUPERTAGS] if supertags else []
-    return [getattr(config, section) for section in dict.fromkeys(sections)]

@@ -251,8 +251,8 @@ def layers_to_continue(
 
 def _is_read(layer: str, base: Model, config: TrainConfig) -> bool:
     """Whether other layers of the base have a column for it."""
-    others = [other for other in base.layers if other != layer]
-    return layer in TAG_LAYERS and layer in named_columns(others, config, _joint(base))
+    others = [section_of(other, _joint(base)) for other in base.layers if other != layer]
+    return layer in TAG_LAYERS and layer in named_columns(others, config)
 
 
 def _counting(base: Model, corpus: Corpus, columns: Columns) -> CountForms:

@@ -289,12 +289,33 @@ class _Tuning:
         prepared: Prepared[Predictor],
         learner: OnlineEG,
     ) -> None:
-        """Start each C from the dual variables of the previous one."""
-        score = task.score()
-        reporter = _Reporter(task.name, tuned.path, self._listener)
-        solutions = follow(learner, prepared.state, tuned.path, reporter.passed)
+        """Start each C from the dual variables of the previous one; each is reported to the
+        listener as a separate task.
+        """
+        score, seconds = task.score(), 0.0
+
+        def passed(point: PathPoint, value: float | None = None, best: bool = False) -> None:
+            nonlocal seconds
+            record = Iteration(
+                f"{task.name} C={point.c:.4g}",
+                point.iterations,
+                point.effective_iterations,
+                point.c,
+                point.primal,
+                point.dual,
+                point.gap,
+                point.relative_gap,
+                value,
+                best,
+                point.cpu_seconds - seconds,
+            )
+            seconds = point.cpu_seconds
+            self._listener(record)
+
+        solutions = follow(learner, prepared.state, tuned.path, passed)
         for c in tuned.path.constants:
-            reporter.begin(c)
+            seconds = 0.0
+            self._listener(Step(f"{task.name} C={c:.4g}", tuned.path.iterations, 0))
             solution = next(solutions)
             value = None
             if score is not None:
@@ -302,16 +323,21 @@ class _Tuning:
                     value = score(prepared.snapshot(solution))
             point = TunePoint(solution, value)
             tuned.points.append(point)
-            reporter.passed(solution, value, value is not None and tuned.best is point)
+            passed(solution, value, value is not None and tuned.best is point)
 
     def _train_at_each(self, task: Task[Predictor], tuned: TunedTask) -> None:
         """Train from zero at each C, for learners that cannot start from another C."""
-        evaluations = 0.0
+        evaluations = seconds = 0.0
+
+        def listen(event: Iteration | Step) -> None:
+            nonlocal seconds
+            seconds += event.seconds if isinstance(event, Iteration) else 0.0
+            self._listener(event)
+
         for c in tuned.path.constants:
-            settings = replace(task.config, c=c)
-            timer = _Timer(self._listener)
+            settings, seconds = replace(task.config, c=c), 0.0
             name = f"{task.name} C={c:.4g}"
-            best = optimise(task.prepare(settings), settings.stop, task.score(), name, timer)
+            best = optimise(task.prepare(settings), settings.stop, task.score(), name, listen)
             if best.interrupted:
                 raise KeyboardInterrupt
             record = best.record
@@ -323,55 +349,7 @@ class _Tuning:
                 iterations=record.iteration,
                 effective_iterations=record.effective_iterations,
                 total_effective_iterations=evaluations,
-                cpu_seconds=timer.seconds,
+                cpu_seconds=seconds,
                 reached=record.relative_gap <= settings.stop.gap,
             )
             tuned.points.append(TunePoint(solution, record.score))
-
-
-class _Timer:
-    """A listener that sums the CPU time of passes and forwards events."""
-
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
-        self.seconds = 0.0
-
-    def __call__(self, event: Iteration | Step) -> None:
-        """Add the time of an event and forward it."""
-        if isinstance(event, Iteration):
-            self.seconds += event.seconds
-        self._listener(event)
-
-
-class _Reporter:
-    """Reports each C to the listener as a separate task."""
-
-    def __init__(self, task: str, path: PathConfig, listener: Listener) -> None:
-        self._task, self._path, self._listener = task, path, listener
-        self._seconds = 0.0
-
-    def begin(self, c: float) -> None:
-        """Report that the first pass at this C begins."""
-        self._seconds = 0.0
-        self._listener(Step(self._name(c), self._path.iterations, 0))
-
-    def passed(self, point: PathPoint, score: float | None = None, best: bool = False) -> None:
-        """Report a finished pass."""
-        record = Iteration(
-            self._name(point.c),
-            point.iterations,
-            point.effective_iterations,
-            point.c,
-            point.primal,
-            point.dual,
-            point.gap,
-            point.relative_gap,
-            score,
-            best,
-            point.cpu_seconds - self._seconds,
-        )
-        self._seconds = point.cpu_seconds
-        self._listener(record)
-
-    def _name(self, c: float) -> str:
-        return f"{self._task} C={c:.4g}"

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from egparse.classes import vectors
-from egparse.classes.formats import paths_of_integers, read_table
-from egparse.classes.sources import read_tables
+from egparse.classes.formats import paths_of_integers, read_table, read_tables
 from egparse.errors import CorpusError, EgparseError
 
 PATHS = {"the": "00", "a": "010", "dog": "0110", "1": "0111", "runs": "1"}

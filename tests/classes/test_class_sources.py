@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import spacy
 
-from egparse.classes import lookups
-from egparse.classes.sources import find_table, read_tables
+from egparse.classes import formats as lookups
+from egparse.classes.formats import find_table, read_tables
 from egparse.errors import EgparseError
 
 CLUSTERS = {".": 8, "the": 11, "dog": 6, "cat": 4, "unknown": 0}

@@ -12,10 +12,9 @@ from classes.texts import counted, from_grammar
 from oracles import brown
 
 from egparse.classes.agglomeration import agglomerate, merged
-from egparse.classes.counting import TextCounter
+from egparse.classes.counting import TextCounter, TextOptions, count_words
 from egparse.classes.exchange import from_assignment, initial_classes
 from egparse.classes.learning import Learned, LearningOptions, Merging, Pass, learn
-from egparse.classes.raw_text import TextOptions, count_words
 from egparse.errors import ConfigError
 
 CORPORA = Path(__file__).parents[2] / "corpora"

@@ -10,9 +10,15 @@ from pathlib import Path
 import pytest
 from plain_reading import read_text
 
-from egparse.classes import raw_text
-from egparse.classes.counting import BOUNDARY, TextCounter
-from egparse.classes.raw_text import TEXT, TOKENISED, TextOptions, count_words
+from egparse.classes import counting as raw_text
+from egparse.classes.counting import (
+    BOUNDARY,
+    TEXT,
+    TOKENISED,
+    TextCounter,
+    TextOptions,
+    count_words,
+)
 from egparse.errors import CorpusError, EgparseError
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -29,8 +29,10 @@ class Trained(NamedTuple):
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Trained with the quick configuration on a hundred sentences."""
     folder = tmp_path_factory.mktemp("trained")
-    train = first_sentences(CORPORA / "en_sample-train.conllu", 100, folder / "train.conllu")
-    dev = first_sentences(CORPORA / "en_sample-dev.conllu", 20, folder / "dev.conllu")
+    train = first_sentences(
+        CORPORA / "en_sample-train.conllu", 100, folder / "en_part-train.conllu"
+    )
+    dev = first_sentences(CORPORA / "en_sample-dev.conllu", 20, folder / "en_part-dev.conllu")
     model = folder / "model.msgpack"
     config = CONFIGS / "quick.toml"
     done = run_process(

@@ -131,6 +131,7 @@ def test_a_run_that_is_killed_at_random_moments_makes_the_same_model(runs: Runs)
     assert runs.result("random") == runs.result("plain")
 
 
+@pytest.mark.nightly
 def test_after_ctrl_c_there_is_a_model_which_the_resumed_run_replaces(runs: Runs) -> None:
     command = runs.command("interrupted", "--checkpoint", 60)
     done = stopped(AFTER_WRITING, "pruner", 1, signal.SIGINT.value, *command)

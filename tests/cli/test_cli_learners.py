@@ -22,19 +22,23 @@ OF_ISSUE = (
 MINE = """
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
+from annotated_types import Ge
 from egparse.cli.app import main
-from egparse.learners.base import LearnerBase, UnscaledState
 from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Learner, LearnerConfig, UnscaledState
 from egparse.learners.registry import LEARNERS, Entry
 
 
 @dataclass(frozen=True, kw_only=True)
-class Config:
-    step: float = 1.0
+class Config(LearnerConfig):
+    step: Annotated[float, Ge(0), "the factor of a step"] = 1.0
 
 
-class Mine(LearnerBase):
+class Mine(Learner):
+    config_type = Config
+
     def __init__(self, problem, config):
         super().__init__(problem)
         self.config = config
@@ -54,17 +58,7 @@ class Mine(LearnerBase):
         return Certificate(0.0, -math.inf, 1.0, 0.0, {})
 
 
-def config(config, options):
-    return Config(**options)
-
-
-def build(problem, common, options):
-    return Mine(problem, config(common, options))
-
-
-LEARNERS["mine"] = Entry(
-    "__main__:build", "__main__:config", "an example", probabilities=False, loss="perceptron"
-)
+LEARNERS["mine"] = Entry("__main__:Mine", "an example", probabilities=False, loss="perceptron")
 """
 """A learner as CONTRIBUTING describes it, and its entry in the registry."""
 
@@ -101,6 +95,7 @@ def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path:
     assert found["UPOS"] > 60
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("learner", "options"),
     [
@@ -172,7 +167,7 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
     assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
 
 
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_softmax_margin_by_exponentiated_gradient_has_a_certificate(
     corpus: Path, tmp_path: Path, order: int
 ) -> None:
@@ -230,6 +225,7 @@ def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
     assert "kernel-perceptron has no weight vector" in said
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("loss", ["log-linear", "softmax-margin", "max-margin"])
 def test_a_learner_that_remembers_its_duals_trains_tagger_and_parser(
     loss: str, corpus: Path, tmp_path: Path

@@ -21,6 +21,7 @@ def mutated_corpora(monkeypatch: pytest.MonkeyPatch) -> Any:
     return pytest.importorskip("mutated_corpora")
 
 
+@pytest.mark.nightly
 def test_faulty_input_is_accepted_or_refused_in_one_line(
     mutated_corpora: Any, trained: Trained, tmp_path: Path
 ) -> None:

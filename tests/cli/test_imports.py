@@ -16,7 +16,7 @@ from cli.program import ENVIRONMENT, first_sentences, run_process
 COMPILERS = {"numba", "scipy", "sklearn", "egparse.compilation.compiler"}
 TRAINING = {
     "egparse.training", "egparse.evaluation", "egparse.experiments", "egparse.learners.losses",
-    "egparse.config.sections", "egparse.fitting.choose_learner", "egparse.learners.builders",
+    "egparse.config.sections", "egparse.fitting.choose_learner", "egparse.learners.learner",
     "egparse.learners.dca", "egparse.learners.eg",
 }  # fmt: skip
 """What trains, or scores what was trained."""

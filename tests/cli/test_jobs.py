@@ -310,6 +310,7 @@ def test_a_fault_leaves_the_output_as_it_was(trained: Trained, tmp_path: Path) -
     assert [path.name for path in tmp_path.iterdir()] == ["large.conllu"]
 
 
+@pytest.mark.nightly
 def test_a_fault_of_what_is_to_be_kept_is_that_of_one_process(
     trained: Trained, tmp_path: Path
 ) -> None:
@@ -323,6 +324,7 @@ def test_a_fault_of_what_is_to_be_kept_is_that_of_one_process(
     assert text == complaint(*arguments)
 
 
+@pytest.mark.nightly
 def test_long_sentences_are_told_once_or_not_at_all(trained: Trained, tmp_path: Path) -> None:
     long = "".join(f"{k}\tword" + "\t_" * 8 + "\n" for k in range(1, 502)).encode() + b"\n"
     source = large(trained, tmp_path, 60)

@@ -53,6 +53,7 @@ def test_a_corpus_is_trained_on_and_parsed(corpus: Path, tmp_path: Path) -> None
     run("evaluate", model, corpus)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "learners",
     [("eg-cyclic", "eg-batch", "dca"), ("mira", "perceptron", "sgd"), ("hmm", "naive-bayes")],

@@ -13,11 +13,9 @@ from egparse.errors import ConfigError
 from egparse.experiments.learners.mixing_once import mix
 from egparse.fitting.choose_learner import build_learner
 from egparse.fitting.jobs import Jobs, working_with
-from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import shard_of
+from egparse.learners.learner import LearnerConfig, divide
 from egparse.learners.registry import build
 from egparse.learners.sgd import copies, restore
-from egparse.learners.shards.learner import divide
 
 if TYPE_CHECKING:
     from egparse.cluster.shards import Crew
@@ -59,7 +57,7 @@ def _mixed_here(iterated: bool) -> Any:
     """Two passes of SGD over each of two shards, mixed after each pass or once."""
     problem = sequences()
     n = len(problem.part_starts) - 1
-    own = [shard_of(problem, part.start, part.stop) for part in divide(problem, 2)]
+    own = [problem.shard(part.start, part.stop) for part in divide(problem, 2)]
     weights = [copies(shard) for shard in own]
     updates = [0, 0]
     for number in range(2):

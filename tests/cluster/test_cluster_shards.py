@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from cluster.nodes import Nodes
+from cluster.test_cocoa import kind_of
 from learners.small_problems import sample_trees, sequences
 
+from egparse.cluster.changes import FlatVector
+from egparse.cluster.cocoa import Connect, ShardedLearner, ShardsConfig, in_turn, sharded
+from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.problem import VectorProblem
-from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.averaged import sharded
-from egparse.learners.shards.flat import FlatVector
-from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
-from egparse.learners.shards.shard import LocalConfig
-from egparse.learners.shards.transport import Connect, in_turn
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import Problem
 
 if TYPE_CHECKING:
     from egparse.cluster.shards import Crew
@@ -28,15 +27,15 @@ PASSES = 3
 
 
 def trained(
-    make: Callable[[], VectorProblem],
-    config: LocalConfig,
+    make: Callable[[], Problem],
+    config: LearnerConfig,
     connect: Connect,
     disturb: Callable[[int, Any], None] = lambda number, transport: None,
     passes: int = PASSES,
 ) -> tuple[list[Any], list[tuple[float, float]]]:
     """v after some passes, and primal and dual after each; ``disturb`` is called before them."""
     problem = make()
-    learner = sharded(problem, config, ShardsConfig(shards=2, rounds=4), connect)
+    learner = sharded(problem, kind_of(config), config, ShardsConfig(shards=2, rounds=4), connect)
     state, found = learner.initialise(3.0), []
     for number in range(passes):
         disturb(number, learner.transport)
@@ -52,7 +51,7 @@ def same(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
 
 @pytest.mark.parametrize("config", [EGConfig(c=1.0), DCAConfig(c=1.0)], ids=["eg", "dca"])
 def test_a_worker_that_dies_is_replaced_and_nothing_changes(
-    config: LocalConfig, crew: Crew
+    config: LearnerConfig, crew: Crew
 ) -> None:
     import ray
 
@@ -60,7 +59,7 @@ def test_a_worker_that_dies_is_replaced_and_nothing_changes(
         if number:
             ray.kill(transport.workers[number % 2], no_restart=False)
 
-    disturbed = trained(sample_trees, config, crew, kill)
+    disturbed = trained(sample_trees, config, crew.connect, kill)
     assert same(disturbed, trained(sample_trees, config, in_turn))
 
 
@@ -70,20 +69,22 @@ def test_a_node_that_dies_is_replaced_and_nothing_changes(cluster: Nodes, crew: 
             cluster.lose()
 
     config = SDCAConfig(c=1.0)
-    disturbed = trained(sample_trees, config, crew, lose)
+    disturbed = trained(sample_trees, config, crew.connect, lose)
     assert same(disturbed, trained(sample_trees, config, in_turn))
 
 
 def test_a_shard_goes_on_from_a_state_that_was_gathered(crew: Crew) -> None:
     config, problem = EGConfig(c=1.0), sequences()
-    learner = ShardedLearner(problem, config, ShardsConfig(shards=2), crew)
+    learner = ShardedLearner(problem, OnlineEG, config, ShardsConfig(shards=2), crew.connect)
     state = learner.initialise(3.0)
     learner.iterate(state)
     gathered = learner.transport.call("state", [()] * 2)
     saved, v = copy.deepcopy(state), [array.copy() for array in problem.vectors()]
     learner.iterate(state)
 
-    other = ShardedLearner(again := sequences(), config, ShardsConfig(shards=2), crew)
+    other = ShardedLearner(
+        again := sequences(), OnlineEG, config, ShardsConfig(shards=2), crew.connect
+    )
     other.initialise(3.0)
     for array, values in zip(again.vectors(), v, strict=True):
         array[...] = values
@@ -95,7 +96,7 @@ def test_a_shard_goes_on_from_a_state_that_was_gathered(crew: Crew) -> None:
 
 def test_the_optimum_is_that_of_one_machine(crew: Crew) -> None:
     config = EGConfig(c=1.0)
-    _, found = trained(sequences, config, crew, passes=40)
+    _, found = trained(sequences, config, crew.connect, passes=40)
     alone = OnlineEG(sequences(), config)
     state = alone.initialise(3.0)
     for _ in range(40):

@@ -33,10 +33,8 @@ print("equal")
 """
 
 
-@pytest.mark.parametrize(
-    "order",
-    [("kernel", "numba"), pytest.param(("numba", "kernel"), marks=pytest.mark.nightly)],
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("order", [("kernel", "numba"), ("numba", "kernel")])
 def test_either_may_come_first(order: tuple[str, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *order],

@@ -239,10 +239,10 @@ def test_without_a_place_for_kernels_each_process_compiles(trial: Trial, kind: s
 FREED = """
 import ctypes
 import numpy as np
-from egparse.compilation import linking
+from egparse.compilation import variants
 from egparse.outer import total
 total(np.ones(3), np.zeros(1))
-linking._kept[:] = [one for one in linking._kept if not isinstance(one, tuple)]
+variants._kept[:] = [one for one in variants._kept if not isinstance(one, tuple)]
 filler = [(ctypes.c_char * 32).from_buffer_copy(b"\\xff" * 32) for _ in range(10_000)]
 total._variants = ()
 print("freed")

@@ -35,7 +35,7 @@ TYPES: st.SearchStrategy[ArgumentType] = st.recursive(
 )
 
 
-@examples(300)
+@examples(60)
 @given(st.lists(TYPES, max_size=5).map(tuple))
 def test_text_and_back(types: tuple[ArgumentType, ...]) -> None:
     assert from_text(as_text(types)) == types

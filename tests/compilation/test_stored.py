@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egparse.compilation import njit, places, processors, stored, trust, variants
+from egparse.compilation import njit, places, stored, variants
 from egparse.compilation.compiler.ahead import compile_kernel
 from egparse.compilation.signatures import from_text
 from egparse.compilation.stored import SUFFIX, CompiledKernel, KernelName
@@ -27,7 +27,7 @@ TERMS = np.log([1.0, 2.0, 3.0])
 
 
 def name_of(level: str | None = None, kernel: str = LOG_SUM, types: str = TYPES) -> KernelName:
-    return KernelName(kernel, types, level or processors.levels()[0])
+    return KernelName(kernel, types, level or stored.levels()[0])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,7 +42,7 @@ def _sources_that_do_not_change() -> Iterator[None]:
 def compiled(_sources_that_do_not_change: None) -> CompiledKernel:
     """A small kernel."""
     kernel: Any = logsumexp.log_sum
-    [found] = compile_kernel(kernel, from_text(TYPES), processors.levels()[:1])
+    [found] = compile_kernel(kernel, from_text(TYPES), stored.levels()[:1])
     return found
 
 
@@ -111,7 +111,7 @@ def test_what_is_shipped_is_taken(
 def test_a_lower_level_is_taken_where_it_is_shipped(
     folder: Path, compiled: CompiledKernel, announced: list[str]
 ) -> None:
-    *_, level = processors.levels()
+    *_, level = stored.levels()
     stored.write(places.SHIPPED, name_of(level), compiled._replace(level=level))
     assert call() == pytest.approx(np.log(6.0))
     assert announced == []
@@ -121,7 +121,7 @@ def test_a_kernel_is_there_if_all_that_it_calls_is(folder: Path, compiled: Compi
     """As compiled by the same version of the compiler, which decides how kernels are called."""
     called = name_of(kernel="egparse.structures.logsumexp.log_add", types="(float, float)")
     need = called.kernel + called.types
-    levels = processors.levels()
+    levels = stored.levels()
     stored.write(folder, name_of(), compiled._replace(needs=[need]))
     assert variants.find(LOG_SUM, TYPES, levels) is None
     stored.write(folder, called, compiled._replace(kernel=called.kernel, compiler="another"))
@@ -287,7 +287,7 @@ def test_kernels_that_no_file_accounts_for_are_not_written(folder: Path) -> None
 
 def warned(folder: Path) -> str:
     """What is said of kernels that are not read; nothing without a warning."""
-    trust._refused.clear()
+    places._refused.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(2):
@@ -333,7 +333,7 @@ def test_kernels_of_the_package_are_trusted_as_the_package(
     stored.write(places.SHIPPED, name_of(), compiled)
     for path in (places.SHIPPED, path_of(places.SHIPPED)):
         path.chmod(0o775)
-    assert variants.find(LOG_SUM, TYPES, processors.levels()) == compiled
+    assert variants.find(LOG_SUM, TYPES, stored.levels()) == compiled
 
 
 @pytest.mark.parametrize("is_shipped", [False, True])

@@ -27,7 +27,6 @@ OUTSIDE = {
     "integer from 1 to 1000": [*_NO_INTEGERS, "0", "1001"],
     "integer from 1 to 20": [*_NO_INTEGERS, "0", "21"],
     "integer from 1 to 1e9": [*_NO_INTEGERS, "0", "1000000001"],
-    "1": [*_NO_NUMBERS, "0", "2"],
     "integer from 1 to 32": [*_NO_INTEGERS, "0", "33"],
     "integer from 2 to 16384": [*_NO_INTEGERS, "1", "16385"],
     "integer from 8 to 28": [*_NO_INTEGERS, "7", "29", "63"],

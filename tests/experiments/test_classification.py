@@ -5,7 +5,6 @@ its optimum by SciPy.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,9 +14,8 @@ from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem, error_rate
-from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.losses import Loss
-from egparse.learners.problem import CompiledStepsProblem
+from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
+from egparse.learners.losses import NAMED, Loss
 from egparse.types import Floats
 
 N, D, K = 30, 5, 4
@@ -101,11 +99,11 @@ def test_a_twin_has_weights_of_its_own() -> None:
 
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
-    config = replace(EGConfig.as_published(c=2.0), loss=loss)
+    config = AsPublishedConfig.under(NAMED[loss], c=2.0)
     one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
-    swept, single = OnlineEG(one, config), OnlineEG(other, config)
+    swept, single = PublishedEG(one, config), PublishedEG(other, config)
     a, b = swept.initialise(0.0), single.initialise(0.0)
-    assert isinstance(one, CompiledStepsProblem)
+    assert one.offers("sweep")
     for _ in range(3):
         swept.iterate(a)
         order = b.generator.integers(N, size=N)
@@ -127,15 +125,15 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
     optimum = float(
         minimize(objective, np.zeros(K * D), method="L-BFGS-B", options={"maxfun": 10**6}).fun
     )
-    learner = OnlineEG(ClassifierProblem(x, y, K), EGConfig.as_published(c=c))
+    learner = PublishedEG(ClassifierProblem(x, y, K), AsPublishedConfig(c=c))
     *_, last = passes(learner, learner.initialise(0.0), 150)
     assert last.dual - 1e-4 <= optimum <= last.primal + 1e-4
     assert last.gap < 1e-3 * optimum
 
 
 def test_the_max_margin_gap_closes() -> None:
-    learner = OnlineEG(
-        ClassifierProblem(*drawn(), K), replace(EGConfig.as_published(c=2.0), loss="max-margin")
+    learner = PublishedEG(
+        ClassifierProblem(*drawn(), K), AsPublishedConfig.under(NAMED["max-margin"], c=2.0)
     )
     *_, last = passes(learner, learner.initialise(0.0), 300)
     assert -1e-6 < last.relative_gap < 0.01

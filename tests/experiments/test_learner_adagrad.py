@@ -34,7 +34,9 @@ def test_log_linear_optimum(seed: int, c: float) -> None:
 
 
 def test_max_margin_optimum() -> None:
-    learner = AdaGrad(problem := random_problem(1), AdaGradConfig(loss=HINGE, c=2.0, averaged=True))
+    learner = AdaGrad(
+        problem := random_problem(1), AdaGradConfig.under(HINGE, c=2.0, averaged=True)
+    )
     *_, last = passes(learner, learner.initialise(), 1000)
     optimum = max_margin_optimum(problem, 2.0)
     assert optimum * (1 - PROVEN) <= last.primal == pytest.approx(optimum, rel=2e-2)
@@ -48,7 +50,7 @@ def test_steps_are_those_of_the_paper(loss: Loss, averaged: bool, batch: int) ->
     """
     problem = random_problem(2, n=100)
     learner = AdaGrad(
-        problem, AdaGradConfig(loss=loss, c=3.0, eta=0.2, averaged=averaged, batch=batch)
+        problem, AdaGradConfig.under(loss, c=3.0, eta=0.2, averaged=averaged, batch=batch)
     )
     state, n = learner.initialise(), 100
     w, squares, total = np.zeros((3, len(problem.v)))
@@ -106,8 +108,8 @@ def test_divergence_is_told() -> None:
     ("config", "options", "message"),
     [
         (LearnerConfig(c=-1.0), {}, "adagrad: expected c >= 0, got -1"),
-        (LearnerConfig(), {"eta": 0.0}, "adagrad: expected eta > 0, got 0"),
-        (LearnerConfig(), {"batch": 0}, "adagrad: expected batch >= 1, got 0"),
+        (LearnerConfig(), {"eta": 0.0}, "expected eta >= 1e-09, got 0"),
+        (LearnerConfig(), {"batch": 0}, "expected batch >= 1, got 0"),
         (LearnerConfig(beta=0.0), {}, "expected beta > 0"),
         (LearnerConfig(c=math.inf), {}, "adagrad: expected c >= 0, got inf"),
         (LearnerConfig(), {"rate": 1.0}, "learner adagrad: .*rate"),

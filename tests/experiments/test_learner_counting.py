@@ -20,7 +20,7 @@ from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
 from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
 from egparse.sequences.sequence_problem import SequenceProblem
@@ -70,7 +70,7 @@ def problem_of(
     )
 
 
-def trained(name: str, problem: VectorProblem, **options: float) -> Learner:
+def trained(name: str, problem: Problem, **options: float) -> Learner:
     learner = build(name, problem, LearnerConfig(), **options)
     learner.iterate(learner.initialise())
     return learner

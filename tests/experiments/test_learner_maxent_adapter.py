@@ -19,7 +19,7 @@ from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.maxent import adapter as maxent_adapter
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import squared_norm
 
@@ -34,7 +34,7 @@ def vectors() -> ClassifierProblem:
     return ClassifierProblem(x, random.integers(0, 3, size=40), 3)
 
 
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+PROBLEMS: dict[str, Callable[[], Problem]] = {
     "words with candidates": lambda: sequences(bigrams=False),
     "words with all labels": lambda: sequences(bigrams=False, listed=False),
     "words of the sample, weights for pairs seen": lambda: sequence(bigrams=False),
@@ -42,7 +42,7 @@ PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
 }
 
 
-def objective(problem: VectorProblem, c: float) -> float:
+def objective(problem: Problem, c: float) -> float:
     """sum_i L_i + C/2 |v|^2 of v as the problem holds it."""
     total = c / 2 * squared_norm(problem)
     for i in range(len(problem.part_starts) - 1):
@@ -55,7 +55,7 @@ KNOWN = 1e-8
 """The relative gap to which the optimum is known."""
 
 
-def optimum(make: Callable[[], VectorProblem]) -> float:
+def optimum(make: Callable[[], Problem]) -> float:
     learner = build("lbfgs", make(), LearnerConfig(c=C))
     state = learner.initialise()
     for _ in range(300):

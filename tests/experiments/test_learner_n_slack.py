@@ -149,7 +149,7 @@ def test_other_losses_are_named(beta: float, gamma: float) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"epsilon": 0.0}, "epsilon > 0"),
+        ({"epsilon": 0.0}, "epsilon >= 1e-09, got 0"),
         ({"accumulate": 0}, "accumulate >= 1"),
         ({"patience": 0}, "patience >= 1"),
     ],

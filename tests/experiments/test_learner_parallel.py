@@ -72,7 +72,7 @@ def serial(
 @pytest.mark.parametrize("shards", [1, 2, 5, 12])
 def test_gradient_is_that_of_all_examples(loss: Loss, shards: int) -> None:
     problem = random_problem(1)
-    learner = ParallelGradient(problem, GradientConfig(loss=loss, c=0.7, shards=shards))
+    learner = ParallelGradient(problem, GradientConfig.under(loss, c=0.7, shards=shards))
     learner.initialise()
     problem.v[:] = np.random.default_rng(1).normal(size=len(problem.v))
     primal, gradient = learner.evaluate()
@@ -476,7 +476,7 @@ def test_interrupt_leaves_no_process_behind(tmp_path: Path, interruptible: None)
             "expected a differentiable loss",
         ),
         ("parallel-gradient", LearnerConfig(c=0.0), {}, "expected c > 0, got 0"),
-        ("parallel-gradient", LearnerConfig(), {"shards": 0}, "between 1 and 12 shards .* got 0"),
+        ("parallel-gradient", LearnerConfig(), {"shards": 0}, "expected shards >= 1, got 0"),
         (
             "parameter-mixing",
             LearnerConfig(),

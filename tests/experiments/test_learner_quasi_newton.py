@@ -27,7 +27,7 @@ from egparse.experiments.learners.quasi_newton import (
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
 
@@ -187,7 +187,7 @@ def test_weights_outside_the_support_stay_zero(name: str) -> None:
 @pytest.mark.compiled_only
 @methods
 def test_without_a_step_left_nothing_moves(method: str) -> None:
-    problem: VectorProblem = SLICES["projective"]()
+    problem: Problem = SLICES["projective"]()
     learner = QuasiNewton(problem, QuasiNewtonConfig(method=method, c=20.0))  # type: ignore[arg-type]
     state, certificates = run(learner)
     assert state.finished

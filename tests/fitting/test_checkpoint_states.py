@@ -8,22 +8,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cluster.test_cocoa import kind_of
 from learners.small_problems import sequences, trees
 
+from egparse.cluster.cocoa import ShardsConfig, in_turn, sharded
 from egparse.errors import EgparseError
+from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.fitting.checkpoints.learners import CHECKPOINTED, pack_learner, restore_learner
 from egparse.fitting.checkpoints.record_file import opened, write_record
 from egparse.fitting.checkpoints.states import CannotBeSaved, Packer, Unpacker
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import LEARNERS, build
-from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.averaged import sharded
-from egparse.learners.shards.learner import ShardsConfig
-from egparse.learners.shards.shard import LocalConfig
-from egparse.learners.shards.transport import in_turn
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "eg-online": [{}, {"published": True}],
@@ -51,14 +49,14 @@ CASES = [
 ]
 
 
-def problem_of(structure: str) -> VectorProblem:
+def problem_of(structure: str) -> Problem:
     """The problem; one attribute of sequences stands at every word, which some learners need."""
     if structure == "trees":
         return trees()
     return sequences(bigrams=structure == "sequences", constant=True)
 
 
-def learner_of(name: str, number: int, problem: VectorProblem) -> Learner:
+def learner_of(name: str, number: int, problem: Problem) -> Learner:
     loss = LEARNERS[name].loss
     margin = loss == "max-margin"
     config = LearnerConfig(beta=np.inf if margin else 1.0, gamma=float(margin), c=0.5, seed=3)
@@ -105,9 +103,10 @@ def test_continuing_from_a_saved_state_changes_nothing(
     "config", [EGConfig(c=2.0), SDCAConfig(c=2.0), DCAConfig(c=2.0)], ids=["eg", "sdca", "dca"]
 )
 @pytest.mark.parametrize("structure", ["sequences", "trees"])
-def test_shards_continue_too(structure: str, config: LocalConfig, tmp_path: Path) -> None:
+def test_shards_continue_too(structure: str, config: LearnerConfig, tmp_path: Path) -> None:
     first, second = (
-        sharded(problem_of(structure), config, ShardsConfig(shards=2), in_turn) for _ in range(2)
+        sharded(problem_of(structure), kind_of(config), config, ShardsConfig(shards=2), in_turn)
+        for _ in range(2)
     )
     state = first.initialise(3.0)
     for _ in range(2):

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.io.corpus import read_corpus
-from egparse.io.json_sentences import as_json
-from egparse.io.output_formats import FORMATS, Frame, document, piece
+from egparse.io.output_formats import FORMATS, Frame, as_json, document, piece
 from egparse.io.token_lines import HORIZONTAL, VERTICAL, read_token_lines
 from egparse.sentences import ROW_KEYS, Sentence, SurfaceToken
 from egparse.text.treebank_text import surface_tokens

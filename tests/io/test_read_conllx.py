@@ -9,7 +9,7 @@ from row_samples import FULL, corpus
 
 from egparse.errors import CorpusError
 from egparse.io import conllu
-from egparse.io.conllx import format_sentence, read_conllx, write_conllx
+from egparse.io.conllu import format_conllx, read_conllx, write_conllx
 from egparse.sentences import Sentence
 
 TEXT = "1\ta\tla\tn\tnc\tg=m|n=s\t0\tX\t0\tX\n2\tb\tlb\tv\tvm\t_\t0\tY\t1\tZ\n\n"
@@ -60,9 +60,9 @@ def test_one_root_on_request() -> None:
 
 def test_writing_keeps_the_projective_columns() -> None:
     (sentence,) = read(TEXT)
-    assert format_sentence(sentence) == TEXT
+    assert format_conllx(sentence) == TEXT
     changed = sentence.with_layers(upos=("N", "V"), heads=(2, 0))
-    assert format_sentence(changed) == TEXT.replace("\tn\t", "\tN\t").replace(
+    assert format_conllx(changed) == TEXT.replace("\tn\t", "\tN\t").replace(
         "\tv\t", "\tV\t"
     ).replace("\t0\tX\t0", "\t2\tX\t0")
 
@@ -73,7 +73,7 @@ def test_from_and_to_conllu() -> None:
         "1\tZ\n", "_\t_\n"
     )
     (from_conllu,) = conllu.read_conllu(io.StringIO(FULL))
-    (back,) = read(format_sentence(from_conllu))
+    (back,) = read(format_conllx(from_conllu))
     assert back.forms == from_conllu.forms
     assert back.heads == from_conllu.heads
 

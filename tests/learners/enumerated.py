@@ -8,10 +8,11 @@ import numpy as np
 from scipy.optimize import minimize, nnls
 from scipy.special import logsumexp
 
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 
-class EnumeratedProblem:
+class EnumeratedProblem(Problem):
     """Example i has the structures ``structures[i]`` (count, parts), the first of them correct, and
     ``features[i]`` (parts, d).
     """

@@ -17,7 +17,7 @@ from egparse.features.default_templates import ARC_TEMPLATES
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
@@ -36,7 +36,7 @@ def sentences(count: int, longest: int = 15) -> list[Sentence]:
     )
 
 
-def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
+def sequence(bigrams: bool, count: int = 15) -> Problem:
     """Universal tags of the sentences, with the form, its neighbours and its suffix; with label
     bigrams or without.
     """
@@ -67,7 +67,7 @@ def sequence(bigrams: bool, count: int = 15) -> VectorProblem:
     )
 
 
-def tree(trees: Trees, count: int = 15) -> VectorProblem:
+def tree(trees: Trees, count: int = 15) -> Problem:
     """Trees over the arcs that the filter leaves, with all built-in features and the tags of the
     corpus.
     """
@@ -102,7 +102,7 @@ def tree(trees: Trees, count: int = 15) -> VectorProblem:
     )
 
 
-SLICES: dict[str, Callable[[], VectorProblem]] = {
+SLICES: dict[str, Callable[[], Problem]] = {
     "chain": lambda: sequence(bigrams=True),
     "words": lambda: sequence(bigrams=False),
     "projective": lambda: tree("projective"),

@@ -16,7 +16,7 @@ from learners.enumerated import random_problem
 
 from egparse.features.arcs import ArcCodes, ArcTemplates, compile_arc_templates, encode_arcs
 from egparse.io.corpus import read_corpus
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.sequences.sequence_problem import SequenceProblem
@@ -135,7 +135,7 @@ def _encoded(values: Ints, templates: ArcTemplates) -> ArcCodes:
 FAMILY = [(1.0, 0.0), (math.inf, 1.0), (1.0, 1.0), (3.0, 2.0)]
 """(beta, gamma) of losses: log-linear, max-margin, softmax-margin, and one in between."""
 
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+PROBLEMS: dict[str, Callable[[], Problem]] = {
     "enumerated": lambda: random_problem(1),
     "chain": sequences,
     "words": lambda: sequences(bigrams=False),

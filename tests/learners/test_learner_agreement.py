@@ -17,16 +17,16 @@ from properties import examples
 from tolerances import SINGLE, rounding
 
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 
-PROBLEMS: dict[str, Callable[[int], VectorProblem]] = {
+PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "chain": lambda seed: sequences(seed),
     "multiclass": lambda seed: sequences(seed, bigrams=False),
     "projective": lambda seed: trees(seed, kind="projective"),
     "non-projective": lambda seed: trees(seed, kind="non-projective", chains=False),
 }
-SLICES: dict[str, Callable[[], VectorProblem]] = {
+SLICES: dict[str, Callable[[], Problem]] = {
     "chain": lambda: slices.sequence(bigrams=True, count=8),
     "multiclass": lambda: slices.sequence(bigrams=False, count=8),
     "projective": lambda: slices.tree("projective", count=8),
@@ -45,7 +45,7 @@ ROUNDING = rounding(100, eps=SINGLE)
 
 
 def best(
-    name: str, problem: VectorProblem, config: LearnerConfig, gap: float, most: int, **options: Any
+    name: str, problem: Problem, config: LearnerConfig, gap: float, most: int, **options: Any
 ) -> tuple[float, float]:
     """Least primal and greatest dual of a run that ends at the relative gap, or after so many
     passes.
@@ -63,9 +63,7 @@ def best(
     return primal, dual
 
 
-def agree_log_linear(
-    problem: VectorProblem, c: float, multiclass: bool, sgd_passes: int = 2000
-) -> None:
+def agree_log_linear(problem: Problem, c: float, multiclass: bool, sgd_passes: int = 2000) -> None:
     config = LearnerConfig(c=c)
     bounds = {name: best(name, problem, config, GAP, 3000) for name in WITH_BOUND}
     optimum = max(dual for _, dual in bounds.values())
@@ -84,7 +82,7 @@ def agree_log_linear(
         assert primal == pytest.approx(optimum, rel=2 * GAP), name
 
 
-def agree_max_margin(problem: VectorProblem, c: float) -> None:
+def agree_max_margin(problem: Problem, c: float) -> None:
     """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal
     has kinks to jump to and fro at.
     """

@@ -13,11 +13,11 @@ from learners.small_problems import sequences, trees
 
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import read, write
 from egparse.types import Floats
 
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+PROBLEMS: dict[str, Callable[[], Problem]] = {
     "enumerated": lambda: random_problem(1),
     "chain": sequences,
     "projective": trees,
@@ -30,7 +30,7 @@ def digits(name: str) -> float:
     return 2e-6 if name == "projective" else 1e-12  # trees have weights in float32
 
 
-def visits(problem: VectorProblem) -> list[tuple[int, Floats | None]]:
+def visits(problem: Problem) -> list[tuple[int, Floats | None]]:
     """Examples with changes of their parts; None for visits that change nothing."""
     random = np.random.default_rng(2)
     sizes = np.diff(problem.part_starts)
@@ -40,15 +40,13 @@ def visits(problem: VectorProblem) -> list[tuple[int, Floats | None]]:
     return drawn
 
 
-def changes_of(
-    problem: VectorProblem, average: WeightAverage, i: int, changes: Floats | None
-) -> None:
+def changes_of(problem: Problem, average: WeightAverage, i: int, changes: Floats | None) -> None:
     if changes is not None:
         problem.add(i, changes)
         average.record_change(i, changes.copy())
 
 
-def counted(problem: VectorProblem) -> list[int]:
+def counted(problem: Problem) -> list[int]:
     """The examples whose features are visited from now on."""
     seen: list[int] = []
     before = problem.add
@@ -85,7 +83,7 @@ def test_mean_of_the_weights_before_or_after_each_change(name: str, first: str) 
     assert [array.tobytes() for array in problem.vectors()] == kept
 
 
-def read_support(problem: VectorProblem) -> Floats:
+def read_support(problem: Problem) -> Floats:
     """Where features may have weights: cells without support must stay 0."""
     twin = problem.with_own_weights()
     for i, size in enumerate(np.diff(problem.part_starts)):

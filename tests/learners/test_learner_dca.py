@@ -21,10 +21,11 @@ from structures.test_loopy import near_exact, propagated
 from tolerances import eps_of, rounding
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.dca import DCA, DCAConfig, DCAState
+from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
+from egparse.learners.dca import DCA, DCAState
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.structures.second_order.arc_graph import mark_tree
@@ -38,14 +39,14 @@ problems = pytest.mark.parametrize("name", PROBLEMS)
 
 
 def learner_of(
-    problem: VectorProblem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0, **options: object
+    problem: Problem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0, **options: object
 ) -> tuple[DCA, DCAState]:
-    config = DCAConfig(beta=beta, gamma=gamma, c=c, **options)  # type: ignore[arg-type]
-    learner = DCA(problem, config)
+    config = ExactDCAConfig(beta=beta, gamma=gamma, c=c, **options)  # type: ignore[arg-type]
+    learner = ExactDCA(problem, config)
     return learner, learner.initialise()
 
 
-def linearised(problem: VectorProblem, i: int, loss: Loss) -> tuple[float, Floats, float]:
+def linearised(problem: Problem, i: int, loss: Loss) -> tuple[float, Floats, float]:
     """L_i, F_i'(zbar - z) as a whole vector, and its squared norm, from a twin."""
     scores = problem.scores(i).copy()
     expected = np.empty(len(scores))

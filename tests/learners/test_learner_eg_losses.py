@@ -9,16 +9,17 @@ import math
 import numpy as np
 import pytest
 from learners.enumerated import EnumeratedProblem, random_problem
-from learners.passes import passes
+from learners.passes import eg_of, passes
 from learners.slices import EACH, SLICES
 from learners.small_problems import sample_trees, sequences
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from tolerances import SINGLE, bracket, rounding, stored_slack
 
+from egparse.experiments.learners.published_eg import PublishedConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.losses import Loss
+from egparse.learners.losses import NAMED, Loss
 from egparse.learners.registry import build
 
 FINITE = [(1.0, 1.0), (1.0, 4.0), (0.5, 0.3), (3.0, 1.0), (2.0, 0.0)]
@@ -65,6 +66,7 @@ def test_primal_and_dual_meet_at_the_optimum(learner: str, beta: float, gamma: f
     bracket([certificate], optimum, 1e-10 * optimum + stored_slack(problem.features, C))
 
 
+@pytest.mark.nightly
 def test_max_margin_with_another_weight_of_the_cost_is_max_margin_in_other_units() -> None:
     """gamma cost + w . F'(y - z) = gamma (cost + w'. F'(y - z)) with w = gamma w', so that the
     objective is gamma times that of C' = gamma C.
@@ -84,7 +86,7 @@ def test_max_margin_with_another_weight_of_the_cost_is_max_margin_in_other_units
 @pytest.mark.parametrize("search", ["halving", "quadratic"])
 def test_no_step_lowers_the_dual(beta: float, gamma: float, search: str) -> None:
     problem = random_problem(5)
-    eg = OnlineEG(problem, EGConfig(loss=Loss(beta, gamma), c=C, search=search))  # type: ignore[arg-type]
+    eg = OnlineEG(problem, EGConfig.under(Loss(beta, gamma), c=C, search=search))  # type: ignore[arg-type]
     state = eg.initialise(3.0)
     dual, norm = eg.dual(state), state.squared_norm
     for _ in range(6):
@@ -96,7 +98,7 @@ def test_no_step_lowers_the_dual(beta: float, gamma: float, search: str) -> None
             assert eg.dual(state) == pytest.approx(dual + increase, abs=lost)
             dual, norm = eg.dual(state), state.squared_norm
     value = sum(
-        eg._value(i, problem.marginals(i, theta, out), theta, out)
+        problem.value_of(i, problem.marginals(i, theta, out), theta, out, eg.loss)
         for i, theta, out in (
             (i, state.theta[eg._parts_of(i)].astype(float), np.empty(own.shape[1]))
             for i, own in enumerate(problem.structures)
@@ -107,8 +109,8 @@ def test_no_step_lowers_the_dual(beta: float, gamma: float, search: str) -> None
 
 @members
 def test_no_step_at_the_proven_rate_is_undone(beta: float, gamma: float) -> None:
-    config = EGConfig(loss=Loss(beta, gamma), c=C, search="proven", round_fraction=1.0)
-    eg = OnlineEG(random_problem(4), config)
+    config = PublishedConfig.under(Loss(beta, gamma), c=C, search="proven", round_fraction=1.0)
+    eg = eg_of(random_problem(4), config)
     state = eg.initialise()
     for _ in range(10):
         eg.iterate(state)
@@ -123,8 +125,8 @@ def test_the_general_step_is_that_of_the_losses_with_names(
 ) -> None:
     """Losses next to those with a name take the general step, and nearly the same one."""
     states = []
-    for own in (loss, Loss(member[0] if member[0] == 1.0 else 1e12, member[1] + 1e-12)):
-        eg = OnlineEG(random_problem(6), EGConfig(loss=own, c=C))  # type: ignore[arg-type]
+    for own in (NAMED[loss], Loss(member[0] if member[0] == 1.0 else 1e12, member[1] + 1e-12)):
+        eg = OnlineEG(random_problem(6), EGConfig.under(own, c=C))  # type: ignore[arg-type]
         states.append(eg.initialise())
         for _ in range(5):
             eg.iterate(states[-1])
@@ -151,7 +153,7 @@ def test_softmax_margin_of_sentences(name: str) -> None:
 def test_compiled_steps_are_the_generic_ones() -> None:
     states = []
     for compiled in (True, False):
-        eg = OnlineEG(sequences(3), EGConfig(loss="softmax-margin", c=1.0))
+        eg = OnlineEG(sequences(3), EGConfig.under(NAMED["softmax-margin"], c=1.0))
         eg.attendant = None if compiled else lambda state, i: None
         states.append(eg.initialise())
         for _ in range(8):
@@ -163,7 +165,7 @@ def test_compiled_steps_are_the_generic_ones() -> None:
 def test_rates_for_groups_lead_to_the_same_optimum() -> None:
     optima = []
     for curvature in (0.0, 35.0):
-        config = EGConfig(loss=Loss(1.0, 2.0), c=5.0, curvature=curvature, visit_cost="examples")
+        config = EGConfig.under(Loss(1.0, 2.0), c=5.0, curvature=curvature, visit_cost="examples")
         eg = OnlineEG(sample_trees(12, "projective"), config)
         for certificate in passes(eg, eg.initialise(), 300):
             if certificate.relative_gap < 1e-5:

@@ -21,7 +21,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.mira import FULL, MIRA, MIRAConfig, hildreth
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm
 from egparse.types import Floats
@@ -45,7 +45,7 @@ def listed(seed: int) -> ListedProblem:
     return ListedProblem(plain.structures, plain.features)
 
 
-PROBLEMS: dict[str, Callable[[], VectorProblem]] = {
+PROBLEMS: dict[str, Callable[[], Problem]] = {
     "enumerated": lambda: listed(1),
     "chain": sequences,
     "words": lambda: sequences(bigrams=False),
@@ -286,7 +286,7 @@ def test_loss_falls_on_the_sample(kind: str, k: int) -> None:
     ("config", "options", "message"),
     [
         ({"beta": 1.0}, {}, "MIRA expects a max-margin loss .beta = inf., got beta = 1"),
-        ({}, {"k": 0}, "MIRA expects k >= 1"),
+        ({}, {"k": 0}, "expected k >= 1, got 0"),
         (
             {},
             {"k": 2},

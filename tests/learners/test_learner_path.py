@@ -21,14 +21,15 @@ from learners.enumerated import (
 from tolerances import STORED, rounding, stored_slack
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.eg.online import EGConfig, EGState, Loss, OnlineEG
+from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
+from egparse.learners.losses import NAMED
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 seeds = pytest.mark.parametrize("seed", [1, 2])
 
 
-def optimum_at(problem: EnumeratedProblem, loss: Loss, c: float) -> float:
+def optimum_at(problem: EnumeratedProblem, loss: str, c: float) -> float:
     """By solvers of other kinds. C |w|^2 is |w'|^2 for features and weights in another unit: all
     are asked for C = 2, which suits them.
     """
@@ -38,10 +39,10 @@ def optimum_at(problem: EnumeratedProblem, loss: Loss, c: float) -> float:
 
 
 def begun(
-    problem: EnumeratedProblem, loss: Loss = "log-linear", **settings: float
+    problem: EnumeratedProblem, loss: str = "log-linear", **settings: float
 ) -> tuple[OnlineEG, EGState]:
     """A learner whose own C and annealing are nowhere on the path."""
-    config = EGConfig(loss=loss, c=123.0, anneal_from=456.0, search="quadratic", **settings)  # type: ignore[arg-type]
+    config = EGConfig.under(NAMED[loss], c=123.0, anneal_from=456.0, search="quadratic", **settings)  # type: ignore[arg-type]
     learner = OnlineEG(problem, config)
     return learner, learner.initialise(3.0)
 
@@ -58,7 +59,7 @@ def gradient_of_log_linear(problem: EnumeratedProblem, w: np.ndarray, c: float) 
 
 @losses
 @seeds
-def test_every_point_is_within_the_tolerance_of_the_optimum(loss: Loss, seed: int) -> None:
+def test_every_point_is_within_the_tolerance_of_the_optimum(loss: str, seed: int) -> None:
     problem = random_problem(seed)
     path = PathConfig(c_from=20.0, c_to=1.0, decay=0.5, gap=1e-3, iterations=400)
     constants = []
@@ -91,7 +92,7 @@ def test_the_problem_holds_the_weights_of_the_point(seed: int) -> None:
 
 
 @losses
-def test_books_are_kept_through_changes_of_c(loss: Loss) -> None:
+def test_books_are_kept_through_changes_of_c(loss: str) -> None:
     problem = random_problem(3)
     learner, state = begun(problem, loss)
     path = PathConfig(c_from=10.0, c_to=1.0, gap=2e-3, iterations=200)

@@ -21,10 +21,17 @@ from scipy.special import logsumexp
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.experiments.learners.sdca import (
+    SDCA,
+    SDCAConfig,
+    SDCAState,
+    _best_share,
+    _divergence,
+    _rise,
+)
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import DividedProblem, VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
-from egparse.learners.sdca import SDCA, SDCAConfig, SDCAState, _best_share, _divergence, _rise
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
@@ -36,7 +43,7 @@ DIGITS = rounding(100, eps=SINGLE)
 
 
 def learner_of(
-    problem: VectorProblem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0
+    problem: Problem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0
 ) -> tuple[SDCA, SDCAState]:
     learner = SDCA(problem, SDCAConfig(beta=beta, gamma=gamma, c=c))
     return learner, learner.initialise(3.0)
@@ -132,7 +139,7 @@ def test_divisions_are_exclusive(name: str) -> None:
     combination is a structure.
     """
     problem = PROBLEMS[name]()
-    assert isinstance(problem, DividedProblem)
+    assert isinstance(problem, Problem)
     random = np.random.default_rng(1)
     for i in range(len(problem.part_starts) - 1):
         groups, independent = problem.division(i)

@@ -13,7 +13,9 @@ from full_rows import full_rows
 from learners.passes import passes
 
 from egparse.features.sequence import supported_rows
-from egparse.learners.eg.online import EGConfig, Loss, OnlineEG
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.losses import NAMED
+from egparse.learners.problem import Problem
 from egparse.sequences.sequence_problem import SequenceProblem
 
 TRAIN = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "conll2000" / "train.txt"
@@ -39,26 +41,24 @@ def random_problem(seed: int, bigrams: bool, listed: bool, n_labels: int = 4) ->
     )
 
 
-class Unswept:
-    """A problem without what goes over many sentences in one call."""
+class Unswept(SequenceProblem):
+    """A problem that goes over sentences one by one."""
 
-    def __init__(self, problem: SequenceProblem) -> None:
-        self.problem = problem
-        self.part_starts = problem.part_starts
+    sweep, start, sums = Problem.sweep, Problem.start, Problem.sums
 
-    def __getattr__(self, name: str) -> Any:
-        if name in ("run_steps", "start_all", "sum_losses"):
-            raise AttributeError(name)
-        return getattr(self.problem, name)
+
+def unswept(problem: SequenceProblem) -> SequenceProblem:
+    problem.__class__ = Unswept
+    return problem
 
 
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "full"])
-def test_compiled_sweep_is_the_generic_step(loss: Loss, order: int, listed: bool) -> None:
-    config = EGConfig(loss=loss, c=1.0)
+def test_compiled_sweep_is_the_generic_step(loss: str, order: int, listed: bool) -> None:
+    config = EGConfig.under(NAMED[loss], c=1.0)
     states, weights, certificates = [], [], []
-    for wrap in (lambda problem: problem, Unswept):
+    for wrap in (lambda problem: problem, unswept):
         problem = random_problem(3, order > 0, listed)
         eg = OnlineEG(wrap(problem), config)
         state = eg.initialise()
@@ -76,7 +76,9 @@ def test_compiled_sweep_is_the_generic_step(loss: Loss, order: int, listed: bool
 
 def test_gap_closes_on_sentences() -> None:
     for loss in ("log-linear", "max-margin"):
-        eg = OnlineEG(random_problem(5, bigrams=True, listed=True), EGConfig(loss=loss, c=1.0))
+        eg = OnlineEG(
+            random_problem(5, bigrams=True, listed=True), EGConfig.under(NAMED[loss], c=1.0)
+        )
         gaps = [each.relative_gap for each in passes(eg, eg.initialise(), 150)]
         assert min(gaps) > -1e-6
         assert gaps[-1] < 2e-3

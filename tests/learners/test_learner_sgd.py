@@ -51,7 +51,7 @@ def test_log_linear_optimum(seed: int, c: float) -> None:
 
 
 def test_max_margin_optimum() -> None:
-    learner = SGD(problem := random_problem(1), SGDConfig(loss=HINGE, c=2.0))
+    learner = SGD(problem := random_problem(1), SGDConfig.under(HINGE, c=2.0))
     state = learner.initialise()
     for _ in range(300):
         learner.iterate(state)
@@ -86,7 +86,7 @@ def test_lazy_scaling_is_the_dense_step(loss: Loss, c: float, eta0: float) -> No
     sign (c = 300).
     """
     problem = random_problem(2)
-    learner = SGD(problem, SGDConfig(loss=loss, c=c, eta0=eta0))
+    learner = SGD(problem, SGDConfig.under(loss, c=c, eta0=eta0))
     state, n = learner.initialise(), 12
     w = np.zeros_like(problem.v)
     for k, i in enumerate(np.random.default_rng(1).integers(n, size=60).tolist()):
@@ -179,7 +179,7 @@ def test_rates_that_diverge_are_out() -> None:
     ("config", "options", "message"),
     [
         (LearnerConfig(c=-1.0), {}, "sgd: expected c >= 0, got -1"),
-        (LearnerConfig(), {"eta0": 0.0}, "sgd: expected eta0 > 0, got 0"),
+        (LearnerConfig(), {"eta0": 0.0}, "expected eta0 >= 1e-09, got 0"),
         (LearnerConfig(beta=math.inf), {}, "expected an eta0 for the perceptron loss"),
         (LearnerConfig(beta=0.0), {}, "expected beta > 0"),
         (LearnerConfig(), {"rate": 1.0}, "learner sgd: .*rate"),

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
+from egparse.features.fine_tags import FineTags
 from egparse.features.forms import Lexicon
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.sentence_context import KINDS
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns

@@ -20,7 +20,7 @@ def _parser_and_words() -> tuple[Parser, Words]:
     assert "parser" in model.components
     words = model.columns.words([sentence.forms for sentence in sample("dev")])
     for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.components[layer].predict(words))
+        words = model.columns.with_tags(words, layer, model.components[layer].choose(words))
     return model.components["parser"], words
 
 

@@ -12,7 +12,7 @@ from learners.small_problems import trees as small_trees
 from tolerances import SINGLE, rounding
 
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
-from egparse.learners.problem import CompiledVisitsProblem, shard_of
+from egparse.learners.problem import Problem
 from egparse.parsing.arc_problem import TreeProblem
 
 SETTINGS = {
@@ -43,7 +43,7 @@ def test_a_visit_is_the_generic_step(
     kind: Literal["projective", "non-projective"], config: EGConfig
 ) -> None:
     first, second = made(kind), made(kind)
-    assert isinstance(first, CompiledVisitsProblem)
+    assert first.offers("sweep")
     _, one = learned(first, config, one_call=True)
     _, other = learned(second, config, one_call=False)
     assert one.evaluations > 4 * len(first.part_starts[1:])  # some steps were tried again
@@ -63,24 +63,20 @@ def test_a_shard_makes_the_same_steps_in_one_call(
 ) -> None:
     whole = made(kind)
     n = len(whole.part_starts) - 1
-    part = shard_of(whole, 0, n)
+    part = whole.shard(0, n)
     assert isinstance(part, TreeProblem)
     one, state = learned(part, config, one_call=True)
     other, generic = learned(whole, config, one_call=False)
     assert state.evaluations == generic.evaluations
     assert part.weights == pytest.approx(whole.weights, abs=1e-4)
-    generic_sums = [0.0, 0.0]
-    for i in range(n):
-        scores = whole.scores(i)
-        generic_sums[0] += other._loss(i, scores, config.c)
-        generic_sums[1] += other._rounding(generic, i, scores, config.c)
+    generic_sums = Problem.sums(whole, config.c, other.loss, generic.duals)
     size = abs(generic_sums[0])
     for sums in (one.sums(state, config.c), other.sums(generic, config.c)):
-        assert sums == pytest.approx(tuple(generic_sums), rel=DIGITS, abs=DIGITS * size)
+        assert sums == pytest.approx(generic_sums, rel=DIGITS, abs=DIGITS * size)
 
 
 def test_other_losses_take_the_generic_step() -> None:
-    config = replace(SETTINGS["halving"], loss="max-margin")
+    config = replace(SETTINGS["halving"], beta=np.inf, gamma=1.0)
     problem = sample_trees(5)
     learner = OnlineEG(problem, config)
     state = learner.initialise(1.0)

@@ -24,8 +24,9 @@ from sample_treebank import (
 
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
-from egparse.parsing.arc_parser import Parser, ScoredTree
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.long_sentences import LONGEST
+from egparse.parsing.parser import ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence

@@ -14,7 +14,7 @@ from parsing.test_second_order_problem import CORRECT, made, structures_of
 from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
-from egparse.learners.targets.contract import complete, set_completion
+from egparse.learners.completion import complete, set_completion
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.arc_training import crossing_arcs
 from egparse.parsing.candidates import build_arc_filter, log_frequencies

@@ -18,7 +18,7 @@ from oracles.trees import Heads, all_trees
 from egparse.features.arcs import ArcLabels, compile_arc_templates
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
-from egparse.learners.problem import GroupedProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import LEARNERS, build
 from egparse.parsing.columns import BETWEEN
 from egparse.parsing.label_candidates import NO_LABEL
@@ -292,7 +292,7 @@ def test_groups_hold_one_part_of_a_tree_and_are_fewer_than_parts(
 ) -> None:
     correct = (*CORRECT, (-1, 0, 1, 0, 0, 0, 0, 0))  # one grandparent
     whole = made(correct, kinds=kinds, density=density, n_labels=n_labels, single_root=False)
-    assert isinstance(whole.problem, GroupedProblem)
+    assert isinstance(whole.problem, Problem)
     for i in range(len(correct)):
         groups = whole.problem.groups(i)
         assert groups.min() >= 0

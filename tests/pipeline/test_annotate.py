@@ -8,16 +8,11 @@ import numpy as np
 import pytest
 from sample_treebank import quick_model, sample
 
+from egparse.features.request import ABSENT
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.word_table import Words
 from egparse.layers import TAG_LAYERS
-from egparse.pipeline.annotate import (
-    ABSENT,
-    Prediction,
-    predict,
-    predict_forms,
-    predict_words,
-)
+from egparse.pipeline.annotate import Prediction, predict, predict_forms, predict_words
 from egparse.sequences.tagger import Tagger
 
 ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
@@ -97,13 +92,13 @@ def test_given_tags_are_kept_and_those_after_them_see_them() -> None:
 
 def test_a_tagger_runs_only_where_a_tag_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     run: list[Tagger] = []
-    predict_of = Tagger.predict
+    annotate = Tagger.annotate
 
-    def watched(tagger: Tagger, *rest: Any) -> np.ndarray:
+    def watched(tagger: Tagger, *rest: Any) -> Any:
         run.append(tagger)
-        return predict_of(tagger, *rest)
+        return annotate(tagger, *rest)
 
-    monkeypatch.setattr(Tagger, "predict", watched)
+    monkeypatch.setattr(Tagger, "annotate", watched)
     model = quick_model()
     partly = gold("xpos")
     partly[3] = ABSENT

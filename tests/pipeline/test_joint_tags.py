@@ -20,10 +20,10 @@ from sample_treebank import (
 from scipy.special import logsumexp
 
 from egparse.config.sections import TrainConfig
-from egparse.features.request import Request
+from egparse.features.request import ABSENT, Request
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Words
-from egparse.pipeline.annotate import ABSENT, predict
+from egparse.pipeline.annotate import predict
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence

@@ -38,7 +38,6 @@ from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.tagger import iob2_kinds
-from egparse.storage.model_file import read_model, write_model
 from egparse.structures.chains.batch import chosen_marginals
 from egparse.training.run import train
 
@@ -352,22 +351,6 @@ def test_temperatures_are_fitted_on_the_development_part_and_stored(tmp_path: Pa
 def _at_one(model: Model) -> Model:
     names = (*taggers(model), "parser", "labeller")
     return changed(model, *(model.components[name].with_temperature(1.0) for name in names))
-
-
-def test_a_model_file_without_temperatures_loads_with_one(tmp_path: Path) -> None:
-    path = tmp_path / "model.msgpack"
-    _at_one(train(sample("train")[:25], None, quick("parser.order=1", "hold_out=0")).model).save(
-        path
-    )
-    header, payload = read_model(path)
-    for own in (*payload["taggers"].values(), payload["labeller"]):
-        del own["model"]["temperature"]
-    payload["parser"].pop("temperature")
-    old = tmp_path / "old.msgpack"
-    write_model(old, header, payload)
-    assert list(Model.load(old).annotate(sample("test"), probabilities=True)) == list(
-        Model.load(path).annotate(sample("test"), probabilities=True)
-    )
 
 
 # --- CoNLL-U --------------------------------------------------------------------------------------

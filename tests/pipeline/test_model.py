@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from io import StringIO
@@ -39,7 +38,6 @@ from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.text.splitting.training import splitter_counts
 from egparse.training.corpus import annotated_layers, hold_out
 from egparse.training.run import train
-from egparse.types import Mask
 
 ALL = ("upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels")
 
@@ -308,7 +306,7 @@ def test_a_call_annotates_a_text() -> None:
     ]
     assert found == list(model.annotate(model.text_reader().sentences(StringIO(text))))
     no_tokens = drop(model, "tokeniser", "expander")
-    by_spacy = read_text(text, "en", splitter=_starts(model))
+    by_spacy = read_text(text, "en", splitter=model.components.get("splitter"))
     assert no_tokens(text) == list(no_tokens.annotate(by_spacy))
     assert all(find_tree_fault(own.heads, single_root=True) is None for own in found)
     (one,) = model("A dog barks.", probabilities=["heads"])
@@ -317,10 +315,6 @@ def test_a_call_annotates_a_text() -> None:
     assert model("") == model(" \n ") == []
     by_rule = drop(no_tokens, "splitter")
     assert by_rule(text) == list(by_rule.annotate(read_text(text, "en")))
-
-
-def _starts(model: Model) -> Callable[..., Mask] | None:
-    return None if "splitter" not in model.components else model.components["splitter"].starts
 
 
 def test_a_call_annotates_sentences() -> None:

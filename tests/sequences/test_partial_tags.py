@@ -10,7 +10,7 @@ import pytest
 from egparse.features.tag_dictionary import Candidates, all_labels
 from egparse.features.word_table import spans_in_scheme
 from egparse.fitting.task import Part
-from egparse.learners.targets.contract import set_completion
+from egparse.learners.completion import set_completion
 from egparse.sentences import Sentence
 from egparse.sequences.fit import (
     equal_readings,

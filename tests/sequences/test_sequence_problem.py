@@ -21,6 +21,7 @@ from egparse.experiments.chains.higher_order_states import n_ngrams
 from egparse.experiments.chains.problem import HigherOrderProblem, observed_ngrams
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import NAMED
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.sequences.fit import observed_bigrams
@@ -222,7 +223,9 @@ def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
 @orders
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "full"])
 def test_the_gap_closes_with_a_margin(order: int, listed: bool) -> None:
-    eg = OnlineEG(problem_of(SEED, order, listed=listed), EGConfig(loss="max-margin", c=1.0))
+    eg = OnlineEG(
+        problem_of(SEED, order, listed=listed), EGConfig.under(NAMED["max-margin"], c=1.0)
+    )
     gaps = [each.relative_gap for each in passes(eg, eg.initialise(), 200)]
     assert min(gaps) > -1e-6
     assert gaps[-1] < 5e-3  # theta grows to hundreds, and its float32 then holds no smaller step

@@ -169,7 +169,9 @@ print([t.head.i for t in nlp.get_pipe("egparse_parser")(nlp.make_doc("A dog bark
 """
 
 
-@pytest.mark.parametrize("excluded", [[], ["egparse_tagger"]])
+@pytest.mark.parametrize(
+    "excluded", [pytest.param([], marks=pytest.mark.nightly), ["egparse_tagger"]]
+)
 def test_bytes_in_a_fresh_process(nlp: Language, tmp_path: Path, excluded: list[str]) -> None:
     """The first component holds the model; it is read last, or not at all."""
     (tmp_path / "nlp").write_bytes(nlp.to_bytes())

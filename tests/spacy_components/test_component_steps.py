@@ -240,7 +240,11 @@ def test_a_parser_is_trained_where_tokens_do_not_match() -> None:
     assert nlp.get_pipe("egparse_parser").model.record["sentences"] == 30
 
 
-@pytest.mark.parametrize("by_steps", [False, True], ids=["whole", "by steps"])
+@pytest.mark.parametrize(
+    "by_steps",
+    [pytest.param(False, marks=pytest.mark.nightly), True],
+    ids=["whole", "by steps"],
+)
 def test_spacys_training_loop(
     tmp_path: Path, by_steps: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:

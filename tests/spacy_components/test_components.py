@@ -28,6 +28,7 @@ from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
 from egparse.spacy_components.model_holder import LanguageWarning
 from egparse.spacy_components.pipes.ner import entity_columns
+from egparse.text.rules import RuleSplitter
 
 
 def made(nlp: Language, sentences: list[Sentence]) -> Doc:
@@ -296,7 +297,7 @@ def test_entities_go_over_blanks_inside_of_them(nlp: Language) -> None:
     words = ["  ", "New", " ", "York", " ", "Times", "  "]
     doc = Doc(nlp.vocab, words=words)
     tags = span_tags(["O", "B-X", "I-X", "E-X", "S-X"], nlp.vocab.strings.add)
-    batch = read([doc], None)
+    batch = read([doc], RuleSplitter())
     for labels, entities in (
         ([1, 3, 4], [(1, 4, "X"), (5, 6, "X")]),
         ([2, 2, 2], [(1, 6, "X")]),  # nothing that it could be inside of
@@ -322,6 +323,7 @@ def test_a_parse_is_replaced_or_kept(model_path: Path) -> None:
         assert len(list(doc.sents)) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore::egparse.parsing.long_sentences.LongSentenceWarning")
 def test_documents_of_a_hundred_thousand_tokens(model_path: Path) -> None:
     nlp = blank(model_path)

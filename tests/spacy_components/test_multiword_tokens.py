@@ -13,6 +13,7 @@ from spacy.tokens import Doc
 import egparse
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.tokens.multiword import expanded, put_words, register, words_of
+from egparse.text.rules import RuleSplitter
 
 TEXT = "Il parle du chat des voisins.  Elle rit aux éclats."
 WORDS = {"du": ["de", "le"], "des": ["de", "les"], "aux": ["à", "les"]}
@@ -127,7 +128,7 @@ def test_a_tree_of_words_is_a_tree_of_tokens(token: int) -> None:
     nlp = spacy.blank("xx")
     doc = Doc(nlp.vocab, words=["a", "b", "c"], sent_starts=[True, False, False])
     put_words(doc, doc[token].idx, doc[token].text, ["x", "y"])
-    of_words = expanded(read([doc], None))
+    of_words = expanded(read([doc], RuleSplitter()))
     assert of_words is not None
     assert [len(forms) for forms in of_words.sentences()] == [4]
     for heads in trees(4):

@@ -11,6 +11,7 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sample_treebank import (
     quick_model,
     without,
@@ -58,6 +59,7 @@ def test_the_text_is_unchanged(nlp: Language, text: str) -> None:
     assert nlp(text).text == text
 
 
+@examples(30)
 @given(text=st.text(alphabet=st.sampled_from("aB1.,'-  \n\t\u00a0\u2019\U0001f600"), max_size=60))
 def test_any_text_is_unchanged(text: str) -> None:
     assert english()(text).text == text

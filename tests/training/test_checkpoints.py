@@ -18,7 +18,6 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.progress import Iteration, Step
-from egparse.learners.shards import averaged as shards
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train
 
@@ -57,12 +56,7 @@ def from_base_in_part() -> Train:
 
 
 def two_jobs() -> Train:
-    def train_in_shards(*arguments: Any, **options: Any) -> Trained:
-        with pytest.MonkeyPatch.context() as patch:  # although the corpus is small
-            patch.setattr(shards, "most_in_memory", lambda problem: 2)
-            return train(*arguments, **options)
-
-    return partial(train_in_shards, TRAIN, DEV, second_order("jobs=2", only("upos", "heads")))
+    return partial(train, TRAIN, DEV, second_order("jobs=2", only("upos", "heads")))
 
 
 def averaged(name: str, *settings: str) -> Train:
@@ -97,7 +91,13 @@ def made(trained: Trained, path: Path) -> bytes:
     return path.read_bytes()
 
 
-@pytest.mark.parametrize("kind", RUNS)
+NIGHTLY = set(RUNS) - {"base", "two jobs", "perceptron"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.nightly] * (kind in NIGHTLY)) for kind in RUNS],
+)
 def test_a_run_that_fails_again_and_again_ends_as_others_do(kind: str, tmp_path: Path) -> None:
     """It fails at every third pass or fold that it makes."""
     run, events = trained_by(kind), list[Any]()

@@ -75,7 +75,12 @@ def test_entities_of_some_words_and_sentences() -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [(), SECOND_ORDER, (*SECOND_ORDER, "parser.trees=non-projective")]
+    "settings",
+    [
+        (),
+        SECOND_ORDER,
+        pytest.param((*SECOND_ORDER, "parser.trees=non-projective"), marks=pytest.mark.nightly),
+    ],
 )
 def test_parsers_sum_out_missing_heads(settings: tuple[str, ...]) -> None:
     config = quick(*settings, only("upos", "heads", "deprels"))
@@ -86,6 +91,7 @@ def test_parsers_sum_out_missing_heads(settings: tuple[str, ...]) -> None:
     assert "_" not in half.columns.labels["deprels"].values
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("learner", ["dca", "sgd", "eg-cyclic"])
 def test_other_learners_complete_trees_too(learner: str) -> None:
     options = ("parser.options.eta0=0.1",) if learner == "sgd" else ()
@@ -121,6 +127,7 @@ def test_the_development_part_is_scored_on_what_it_has() -> None:
     assert tasks["deprels"]["score"] > 25
 
 
+@pytest.mark.nightly
 def test_more_partial_annotation_is_better_than_dropping_it() -> None:
     """Fifty whole sentences, and a hundred with half of their heads."""
     config = quick(only("heads"))

@@ -46,7 +46,11 @@ def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
     return sum(gold == said for gold, said in pairs) / len(pairs)
 
 
-@pytest.mark.parametrize("settings", [(), SECOND_ORDER], ids=["order 1", "order 2"])
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param((), marks=pytest.mark.nightly), SECOND_ORDER],
+    ids=["order 1", "order 2"],
+)
 def test_steps_from_nothing_learn_what_training_learns(settings: tuple[str, ...]) -> None:
     sentences, config = sample("train")[:60], quick("hold_out=0", *settings)
     learner = StepLearner(untrained_model(sentences, LAYERS, config))

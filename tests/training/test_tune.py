@@ -89,6 +89,7 @@ def test_the_pruner_has_its_path() -> None:
     assert seen_tasks(events) == ["upos", "xpos", "feats", "supertags", *of_constants("pruner")]
 
 
+@pytest.mark.nightly
 def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
     """Each point is that of training with this C: the same objective, and the same score."""
     done, events = tuned_of_order_2("parser")
@@ -115,7 +116,7 @@ def test_the_second_order_parser_is_trained_anew_at_each_constant() -> None:
     assert list(seconds.values()) == [each.solution.cpu_seconds for each in own.points]
 
 
-@pytest.mark.parametrize("task", ["upos", "lemmas", "parser", "labeller", "splitter"])
+@pytest.mark.parametrize("task", ["upos", "parser"])
 def test_a_point_is_what_training_with_this_c_comes_to(task: str) -> None:
     """Both are near the optimum of the same problem: their bounds agree, and so do scores, but for
     some words.

@@ -5,12 +5,9 @@ Time counts from the first sentence that is read, without loading and without wa
 
 from __future__ import annotations
 
-import os
-import shutil
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TextIO
 
 from egparse.cli import tables
@@ -25,11 +22,7 @@ _DELAY = 0.5
 _INTERVAL = 0.2
 """Seconds between two states that are shown."""
 
-
-_USUAL_COLUMNS = 80
 _MIN_NAME = 8
-_WIDE = 0x1100
-"""The first character that may take two cells."""
 
 
 class Progress:
@@ -88,7 +81,7 @@ class Progress:
             return
         if now - self._begun >= _DELAY and now - self._shown_at >= _INTERVAL:
             self._shown_at = now
-            self._show(self._line(_columns(self._stream) - 1))
+            self._show(self._line(self._width() - 1))
 
     def clear(self) -> None:
         """Take the line off the terminal, for another one."""
@@ -133,6 +126,11 @@ class Progress:
             line = f"{name} | {line}"
         return line[:width]
 
+    def _width(self) -> int:
+        from rich.console import Console
+
+        return Console(file=self._stream).width  # COLUMNS, or else that of the terminal
+
     def _name(self) -> str:
         file = self._files[self.documents - 1]
         if len(self._files) == 1:
@@ -149,28 +147,17 @@ class Progress:
         self._shown = line
 
 
-def _columns(stream: TextIO) -> int:
-    """The width of a terminal; COLUMNS says it where it is set, as for other programs."""
-    if not os.environ.get("COLUMNS", "").isdigit():
-        with suppress(OSError, ValueError):  # shutil would ask standard output, which may be a file
-            return os.get_terminal_size(stream.fileno()).columns or _USUAL_COLUMNS
-    return shutil.get_terminal_size((_USUAL_COLUMNS, 24)).columns
-
-
 def _shortened(name: str, width: int) -> str:
     """The end of a name that fits; nothing where there is hardly any room."""
+    from rich.cells import cell_len
+
     if width < _MIN_NAME:
         return ""
-    if _cells(name) <= width:
+    if cell_len(name) <= width:
         return name
-    while _cells(name) > width - 3:
+    while cell_len(name) > width - 3:
         name = name[1:]
     return f"...{name}"
-
-
-def _cells(text: str) -> int:
-    """At most so many cells of a terminal: characters of some scripts take two."""
-    return sum(1 if ord(letter) < _WIDE else 2 for letter in text)
 
 
 def terminal(files: Sequence[InputFile], quiet: bool, to_file: bool) -> TextIO | None:

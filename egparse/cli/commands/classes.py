@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -26,9 +26,8 @@ from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError
 
 if TYPE_CHECKING:
-    from egparse.classes.counting import PairCounts
+    from egparse.classes.counting import PairCounts, TextCounter, TextOptions
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
-    from egparse.classes.raw_text import TextOptions
     from egparse.cli.annotating.inputs import InputFile
 
 EPILOG = examples(
@@ -37,88 +36,6 @@ EPILOG = examples(
     "zcat wiki.txt.gz | egparse classes - --language en --lower-case --output en.tsv",
     "egparse classes annotated.conllu --classes 200",
 )
-
-
-class Learning(NamedTuple):
-    """The result of learning classes, and what it was learned from."""
-
-    output: Path
-    inputs: tuple[str, ...]
-    counts: PairCounts
-    learned: Learned
-    cpu_seconds: float
-
-
-def classes(
-    inputs: Sequence[InputFile],
-    output: Path,
-    learning: LearningOptions,
-    text: TextOptions,
-    *,
-    format: InputFormat = InputFormat.AUTO,
-    tokenised: bool = False,
-    min_count: int = 2,
-    most_types: int | None = None,
-    say: Say = silence,
-) -> Learning:
-    """Read, learn and write; ``say`` gets lines about the input and each pass.
-
-    Raises:
-        EgparseError, OSError: the input is faulty or the output cannot be written.
-        KeyboardInterrupt: interrupted before the end of the first pass.
-    """
-    begun = time.process_time()
-    from egparse.classes.learning import learn
-    from egparse.fitting import interruption
-
-    counts = _counted(inputs, text, format, tokenised, min_count, most_types, say)
-    announce_compilation(say)
-    with interruptible():
-        try:
-            with interruption.deferred():
-                learned = learn(counts, learning, listener=_Passes(say), check=interruption.check)
-        except KeyboardInterrupt:
-            say("The classes are not complete, so nothing is written.")
-            raise
-        with uninterrupted():
-            with opened(output) as stream:
-                stream.writelines(learned.lines())
-            if learned.interrupted:
-                complain(f"interrupted; the classes so far are in {output}")
-    labels = tuple(file.label for file in inputs)
-    return Learning(output, labels, counts, learned, time.process_time() - begun)
-
-
-def learning_as_json(done: Learning) -> dict[str, Any]:
-    """The result as plain data."""
-    counts, learned = done.counts, done.learned
-    return {
-        "output": str(done.output),
-        "inputs": list(done.inputs),
-        "interrupted": learned.interrupted,
-        "words": _words(counts),
-        "types": counts.types,
-        "types_with_class": len(counts.words),
-        "words_without_class": counts.outside,
-        "classes": len(learned.paths),
-        "perplexity": learned.perplexity,
-        "passes": [one._asdict() for one in learned.passes],
-        "cpu_seconds": round(done.cpu_seconds, 3),
-    }
-
-
-def summary(done: Learning) -> str:
-    """The figures of the result, and the file."""
-    learned = done.learned
-    lengths = [len(path) for path in learned.paths]
-    rows = [
-        ("classes", f"{len(learned.paths):,}, with paths of {min(lengths)} to {max(lengths)} bits"),
-        ("words", f"{len(done.counts.words):,}"),
-        ("perplexity", f"{learned.perplexity:.2f}"),
-        ("output", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
-        ("CPU time", tables.seconds(done.cpu_seconds)),
-    ]
-    return tables.record(rows)
 
 
 def classes_cli(
@@ -223,32 +140,92 @@ def classes_cli(
             )
         if tokenised and format not in (InputFormat.AUTO, InputFormat.TEXT):
             raise EgparseError(f"--tokenised: expected --format text, got {format}")
+        from egparse.classes.counting import TextOptions
         from egparse.classes.learning import LearningOptions
-        from egparse.classes.raw_text import TextOptions
         from egparse.io.encodings import checked_encoding
 
         checked_encoding(encoding)
         tell = silence if quiet else say
         learning = LearningOptions(classes=number, passes=iterations, threads=jobs or all_cores())
-        if language is None and not tokenised and any(_is_text(file, format) for file in files):
+        formats = [(file, _format_of(file, format)) for file in files]
+        is_text = any(found is InputFormat.TEXT for _, found in formats)
+        if language is None and not tokenised and is_text:
             tell("language     xx, rules of no language: set --language")
-        done = classes(
-            files,
-            output,
-            learning,
-            TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding),
-            format=format,
-            tokenised=tokenised,
-            min_count=min_count,
-            most_types=most_types,
-            say=tell,
-        )
-        if as_json:
-            print(tables.as_json(learning_as_json(done)))
-        else:
-            print(summary(done))
-        if done.learned.interrupted:
+        begun = time.process_time()
+        text = TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding)
+        counts = _counted(formats, text, tokenised, tell).pair_counts(min_count, most_types)
+        _say_counts(counts, files[0].label, min_count, tell)
+        learned = _learn(counts, output, learning, tell)
+        labels = tuple(file.label for file in files)
+        done = _Learning(output, labels, counts, learned, time.process_time() - begun)
+        print(tables.as_json(_as_json(done)) if as_json else _summary(done))
+        if learned.interrupted:
             raise typer.Exit(INTERRUPTED)
+
+
+class _Learning(NamedTuple):
+    """The result of learning classes, and what it was learned from."""
+
+    output: Path
+    inputs: tuple[str, ...]
+    counts: PairCounts
+    learned: Learned
+    cpu_seconds: float
+
+
+def _as_json(done: _Learning) -> dict[str, Any]:
+    counts, learned = done.counts, done.learned
+    return {
+        "output": str(done.output),
+        "inputs": list(done.inputs),
+        "interrupted": learned.interrupted,
+        "words": _words(counts),
+        "types": counts.types,
+        "types_with_class": len(counts.words),
+        "words_without_class": counts.outside,
+        "classes": len(learned.paths),
+        "perplexity": learned.perplexity,
+        "passes": [one._asdict() for one in learned.passes],
+        "cpu_seconds": round(done.cpu_seconds, 3),
+    }
+
+
+def _summary(done: _Learning) -> str:
+    learned = done.learned
+    lengths = [len(path) for path in learned.paths]
+    rows = [
+        ("classes", f"{len(learned.paths):,}, with paths of {min(lengths)} to {max(lengths)} bits"),
+        ("words", f"{len(done.counts.words):,}"),
+        ("perplexity", f"{learned.perplexity:.2f}"),
+        ("output", f"{done.output} ({tables.size(done.output.stat().st_size)})"),
+        ("CPU time", tables.seconds(done.cpu_seconds)),
+    ]
+    return tables.record(rows)
+
+
+def _learn(counts: PairCounts, output: Path, learning: LearningOptions, say: Say) -> Learned:
+    """Learn and write; ``say`` gets a line about each pass.
+
+    Raises:
+        KeyboardInterrupt: interrupted before the end of the first pass.
+    """
+    announce_compilation(say)
+    from egparse.classes.learning import learn
+    from egparse.fitting import interruption
+
+    with interruptible():
+        try:
+            with interruption.deferred():
+                learned = learn(counts, learning, listener=_Passes(say), check=interruption.check)
+        except KeyboardInterrupt:
+            say("The classes are not complete, so nothing is written.")
+            raise
+        with uninterrupted():
+            with opened(output) as stream:
+                stream.writelines(learned.lines())
+            if learned.interrupted:
+                complain(f"interrupted; the classes so far are in {output}")
+    return learned
 
 
 class _Passes:
@@ -283,39 +260,35 @@ def _classes(number: int) -> str:
 
 
 def _counted(
-    inputs: Sequence[InputFile],
-    text: TextOptions,
-    format: InputFormat,
-    tokenised: bool,
-    min_count: int,
-    most_types: int | None,
-    say: Say,
-) -> PairCounts:
-    """The counts of all inputs."""
-    from egparse.classes.counting import TextCounter
-    from egparse.classes.raw_text import TEXT, TOKENISED, count_words
+    inputs: Iterable[tuple[InputFile, InputFormat]], text: TextOptions, tokenised: bool, say: Say
+) -> TextCounter:
+    """The counts of all inputs, by their formats."""
+    from egparse.classes.counting import TEXT, TOKENISED, TextCounter, count_words
 
     counter = TextCounter()
-    for file in inputs:
-        found = _format_of(file, format)
-        kind = TOKENISED if tokenised and found is InputFormat.TEXT else found.value
+    for file, format in inputs:
+        kind = TOKENISED if tokenised and format is InputFormat.TEXT else format.value
         source = sys.stdin.buffer if file.path == STANDARD else file.path
         before = counter.words
         count_words(counter, source, kind, text, file.label)
         counted = tables.things(counter.words - before, "word")
         say(f"{'text' if kind in (TEXT, TOKENISED) else 'corpus':<11}  {file.label}: {counted}")
-    counts = counter.pair_counts(min_count, most_types)
+    return counter
+
+
+def _say_counts(counts: PairCounts, name: str, min_count: int, say: Say) -> None:
+    """Raise CorpusError where no words get classes."""
     if not counts.words:
         expected = f"words that occur {min_count:,} times (--min-count)"
         got = f"{tables.things(counts.types, 'different word')}, none so often"
         if not counts.types:
             expected, got = "words", "none"
-        raise CorpusError(inputs[0].label, 1, expected, got)
+        raise CorpusError(name, 1, expected, got)
+    share = 100 * (1 - counts.outside / _words(counts))
     say(
         f"words        {tables.count(_words(counts))}, {counts.types:,} different ones; "
-        f"{len(counts.words):,} of them get classes, {_share(counts):.2f} % of the words"
+        f"{len(counts.words):,} of them get classes, {share:.2f} % of the words"
     )
-    return counts
 
 
 def _check_files(files: Sequence[InputFile], output: Path, force: bool) -> None:
@@ -335,15 +308,6 @@ def _format_of(file: InputFile, asked: InputFormat) -> InputFormat:
     return InputFormat(format_of_name(file.label) or InputFormat.TEXT)
 
 
-def _is_text(file: InputFile, asked: InputFormat) -> bool:
-    return _format_of(file, asked) is InputFormat.TEXT
-
-
 def _words(counts: PairCounts) -> int:
     """How many words the text has."""
     return int(counts.counts[:-1].sum())
-
-
-def _share(counts: PairCounts) -> float:
-    """Per cent of the words of the text that have a class."""
-    return 100 * (1 - counts.outside / _words(counts))

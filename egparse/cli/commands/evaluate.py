@@ -19,8 +19,6 @@ from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
-    from egparse.evaluation.significance import PairedDifference
-    from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
 
 
@@ -49,14 +47,6 @@ class Start(StrEnum):
     TEXT = "text"
 
 
-class _System(NamedTuple):
-    """A system to score; ``path`` is a model, or a corpus that holds its predictions."""
-
-    name: str
-    path: Path
-    is_model: bool
-
-
 class _Options(NamedTuple):
     """The options that apply to every system."""
 
@@ -68,6 +58,51 @@ class _Options(NamedTuple):
     details: bool
     format: str | None
     encoding: str
+
+
+class _System(NamedTuple):
+    """A system to score; ``path`` is a model, or a corpus that holds its predictions."""
+
+    name: str
+    path: Path
+    is_model: bool
+
+    def report(self, gold: list[Sentence], asked: _Options) -> Report:
+        """The scores of the system."""
+        shared: dict[str, Any] = {
+            "bootstrap": asked.bootstrap,
+            "seed": asked.seed,
+            "details": asked.details,
+            "from_text": asked.start is Start.TEXT,
+        }
+        if not self.is_model:
+            from egparse.evaluation.report import evaluate
+
+            if asked.start is Start.TEXT:
+                from egparse.text.treebank_text import resampled_units
+
+                shared["units"] = resampled_units(gold)
+            return evaluate(gold, _sentences(self.path, asked), **shared)
+        announce_compilation()
+        from egparse.pipeline.model import Model
+
+        model = Model.load(self.path)
+        if asked.exceptions is not None:
+            model = model.with_exceptions(str(asked.exceptions))
+        return model.evaluate(gold, gold_tags=asked.gold_tags, **shared)
+
+    def described(self, asked: _Options) -> str:
+        """The name of the system and, for a model, its input."""
+        if not self.is_model:
+            return self.name
+        if asked.start is Start.TEXT:
+            return f"{self.name}, from the text alone"
+        return f"{self.name}, {'gold tags' if asked.gold_tags else 'from the words alone'}"
+
+    def text(self, report: Report, asked: _Options) -> str:
+        """All tables of the system."""
+        given = self.is_model and asked.gold_tags
+        return f"{self.described(asked)}\n\n{report_text(report, gold_tags=given)}"
 
 
 def evaluate_cli(
@@ -161,19 +196,19 @@ def evaluate_cli(
         _check_files(gold_path, [system, *([other] if other else [])])
         with warnings_shown(quiet=as_json):
             gold = _sentences(gold_path, asked)
-            report = _report(system, gold, asked)
-            if other is None:
-                compared = None
-            else:
+            report = system.report(gold, asked)
+            if other is not None:
                 with _named(other):
-                    other_report = _report(other, gold, asked)
+                    other_report = other.report(gold, asked)
                 compared = _Comparison(system, other, report, other_report, asked)
         if as_json:
-            table = compared.as_json() if compared else _json(report)
-            print(tables.as_json(table))
+            from egparse.evaluation.report import report_as_json
+
+            print(tables.as_json(report_as_json(report) if other is None else compared.as_json()))
         else:
-            text = compared.text() if compared else _text(system, report, asked)
-            print(f"{gold_path}: {_size(report)}\n{text}")
+            text = system.text(report, asked) if other is None else compared.text()
+            sentences = tables.things(report.sentences, "sentence")
+            print(f"{gold_path}: {sentences}, {tables.things(report.words, 'word')}\n{text}")
 
 
 def _check_files(gold: Path, systems: list[_System]) -> None:
@@ -199,35 +234,35 @@ class _Comparison:
     ) -> None:
         from egparse.evaluation.significance import compare_reports
 
-        self.systems = {"A": (first, first_report), "B": (second, second_report)}
+        self.systems = [("A", first, first_report), ("B", second, second_report)]
         self.asked = asked
-        self.differences: dict[str, PairedDifference] = compare_reports(
+        self.differences = compare_reports(
             first_report, second_report, resamples=asked.bootstrap, seed=asked.seed
         )
 
     def text(self) -> str:
         """The table of differences; with --details all tables of both systems after it."""
-        named = [(key, system, report) for key, (system, report) in self.systems.items()]
-        any_given = any(_tags_are_given(system, self.asked) for _, system, _ in named)
-        parts = [f"{key}: {_described(system, self.asked)}" for key, system, _ in named]
-        parts += ["", comparison_table(self.differences, gold_tags=any_given)]
-        if self.asked.bootstrap:
-            units = f"{self.systems['A'][1].unit}s"
+        asked = self.asked
+        given = asked.gold_tags and any(system.is_model for _, system, _ in self.systems)
+        parts = [f"{key}: {system.described(asked)}" for key, system, _ in self.systems]
+        parts += ["", comparison_table(self.differences, gold_tags=given)]
+        if asked.bootstrap:
             parts += ["", COMPARISON_LEGEND]
-            parts += [f"resamples      {self.asked.bootstrap:,} of {units}"]
-        if self.asked.details:
-            for key, system, report in named:
-                parts += ["", f"{key}: {_text(system, report, self.asked)}"]
+            parts += [f"resamples      {asked.bootstrap:,} of {self.systems[0][2].unit}s"]
+        if asked.details:
+            for key, system, report in self.systems:
+                parts += ["", f"{key}: {system.text(report, asked)}"]
         return "\n".join(parts)
 
     def as_json(self) -> dict[str, Any]:
         """The report of the first system, the report of the second, and the differences."""
+        from egparse.evaluation.report import report_as_json
         from egparse.evaluation.significance import comparison_as_json
 
-        (_, report), (other, other_report) = self.systems.values()
+        (_, _, report), (_, other, other_report) = self.systems
         return {
-            **_json(report),
-            "against": {"system": other.name, **_json(other_report)},
+            **report_as_json(report),
+            "against": {"system": other.name, **report_as_json(other_report)},
             "comparison": comparison_as_json(self.differences),
         }
 
@@ -262,27 +297,6 @@ def _is_model_file(path: Path) -> bool:
         return file.read(len(MAGIC)) == MAGIC
 
 
-def _report(system: _System, gold: list[Sentence], asked: _Options) -> Report:
-    shared: dict[str, Any] = {
-        "bootstrap": asked.bootstrap,
-        "seed": asked.seed,
-        "details": asked.details,
-    }
-    from_text = asked.start is Start.TEXT
-    if not system.is_model:
-        from egparse.evaluation.report import evaluate
-
-        if from_text:
-            from egparse.text.treebank_text import resampled_units
-
-            shared["units"] = resampled_units(gold)
-        return evaluate(gold, _sentences(system.path, asked), from_text=from_text, **shared)
-    model = _load(system.path)
-    if asked.exceptions is not None:
-        model = model.with_exceptions(str(asked.exceptions))
-    return model.evaluate(gold, gold_tags=asked.gold_tags, from_text=from_text, **shared)
-
-
 @contextmanager
 def _named(system: _System) -> Iterator[None]:
     """Name the system that an error is about."""
@@ -303,42 +317,3 @@ def _sentences(path: Path, asked: _Options) -> list[Sentence]:
 
     corpus = read_whole(path, asked.format, encoding=asked.encoding, multiple_roots=True)
     return list(corpus.sentences)
-
-
-def _load(path: Path) -> Model:
-    announce_compilation()
-    from egparse.pipeline.model import Model
-
-    return Model.load(path)
-
-
-def _json(report: Report) -> dict[str, Any]:
-    from egparse.evaluation.report import report_as_json
-
-    return report_as_json(report)
-
-
-def _text(system: _System, report: Report, asked: _Options) -> str:
-    tags_are_given = _tags_are_given(system, asked)
-    return f"{_described(system, asked)}\n\n{report_text(report, gold_tags=tags_are_given)}"
-
-
-def _described(system: _System, asked: _Options) -> str:
-    """The name of a system and, for a model, its input."""
-    if not system.is_model:
-        return system.name
-    if asked.start is Start.TEXT:
-        return f"{system.name}, from the text alone"
-    return f"{system.name}, {'gold tags' if asked.gold_tags else 'from the words alone'}"
-
-
-def _tags_are_given(system: _System, asked: _Options) -> bool:
-    return system.is_model and asked.gold_tags
-
-
-def _size(report: Report) -> str:
-    sentences, words = (
-        tables.things(report.sentences, "sentence"),
-        tables.things(report.words, "word"),
-    )
-    return f"{sentences}, {words}"

@@ -67,22 +67,14 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
         "exceptions": _exceptions(loaded),
         "record": dict(loaded.record),
         "configuration": dict(loaded.config_table),
-        "features": {name: _strongest(loaded.strongest(name, features)) for name in layers},
+        "features": {
+            name: [
+                dict(zip(("attribute", "label", "weight"), one, strict=True))
+                for one in loaded.strongest(name, features)
+            ]
+            for name in layers
+        },
     }
-
-
-def model_card(model: Path, facts: Path | None = None) -> str:
-    """The card of a model, given by path or name, in Markdown; see ``hub.cards``.
-
-    Raises:
-        EgparseError: not a model, or faulty facts.
-    """
-    from egparse.service.hub.card_metadata import metadata_of
-    from egparse.service.hub.cards import card
-    from egparse.service.hub.resolve import find_model
-
-    path = find_model(model)
-    return card(path, metadata_of(path, facts))
 
 
 def inspect_cli(
@@ -131,7 +123,12 @@ def inspect_cli(
             require_file(facts, "facts of a model in TOML")
         check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
         if as_card:
-            print(model_card(model, facts), end="")
+            from egparse.service.hub.card_metadata import metadata_of
+            from egparse.service.hub.cards import card
+            from egparse.service.hub.resolve import find_model
+
+            path = find_model(model)
+            print(card(path, metadata_of(path, facts)), end="")
             return
         found = inspect(model, features=features, layer=layer)
         if exceptions:
@@ -162,22 +159,12 @@ def _exceptions(model: Model) -> list[dict[str, str]]:
     ]
 
 
-def _strongest(features: Sequence[tuple[str, str, float]]) -> list[dict[str, Any]]:
-    return [
-        {"attribute": attribute, "label": label, "weight": weight}
-        for attribute, label, weight in features
-    ]
-
-
 def _described(found: Mapping[str, Any]) -> Iterator[str]:
+    written = f"written by egparse {found['package_version']}"
     yield tables.record(
         [
             ("model", f"{found['path']} ({tables.size(found['bytes'])})"),
-            (
-                "format",
-                f"{found['format']} {found['version']}, written by egparse "
-                f"{found['package_version']}",
-            ),
+            ("format", f"{found['format']} {found['version']}, {written}"),
             ("SHA-256", found["sha256"]),
             ("of its content", found["payload_sha256"]),
             ("language", found["language"]),
@@ -195,12 +182,16 @@ def _described(found: Mapping[str, Any]) -> Iterator[str]:
         title = f"Exceptions ({len(exceptions):,}; --exceptions shows all)"
         yield tables.section(title, _wrapped(exceptions))
     yield tables.section("Training", _training(found["record"], found["configuration"]))
-    yield tables.section(
-        "Settings that differ from the default", _configuration(found["configuration"])
-    )
+    from egparse.service.hub.cards import changed_settings
+
+    changed = [(name, _shown(value)) for name, value in changed_settings(found["configuration"])]
+    settings = tables.record(changed) or "all settings have their defaults"
+    yield tables.section("Settings that differ from the default", settings)
     for name, features in found["features"].items():
         if features:
-            yield tables.section(f"Strongest features of {name}", _feature_table(features))
+            rows = [(one["attribute"], one["label"], f"{one['weight']:+.4f}") for one in features]
+            table = tables.table(("attribute", "label", "weight"), rows, "llr")
+            yield tables.section(f"Strongest features of {name}", table)
 
 
 def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
@@ -213,10 +204,6 @@ def _size_table(sizes: Mapping[str, Mapping[str, int]]) -> str:
         for layer, size in sizes.items()
     ]
     return tables.table(("layer", "labels", "attributes", "weights", "memory"), rows, "lrrrr")
-
-
-def _scores(scores: Sequence[float | None]) -> str:
-    return ", ".join(map(tables.per_cent, scores))
 
 
 def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
@@ -245,9 +232,8 @@ def _training(record: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     ]
     headings = ("layer", "pass", "primal", "dual", "gap %", "dev", "stopped after")
     parts = [tables.record(facts)] if facts else []
-    bounds = without_bound(
-        {layer: _learner(layer, settings) for layer, task in tasks.items() if _is_open(task)}
-    )
+    open_tasks = [layer for layer, task in tasks.items() if not math.isfinite(task["dual"])]
+    bounds = without_bound({layer: _learner(layer, settings) for layer in open_tasks})
     table = [tables.table(headings, rows, "lrrrrrl")] if rows else []
     notes = [*_scores_together(tasks), *([bounds] if bounds else [])]
     return "\n\n".join([*parts, "\n".join([*table, *notes])])
@@ -270,29 +256,10 @@ def _of_classes(table: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [table["name"], table["source"], licence, size]))
 
 
-def _is_open(task: Mapping[str, Any]) -> bool:
-    """Whether the learner of a task has no dual."""
-    return not math.isfinite(task["dual"])
-
-
 def _learner(layer: str, settings: Mapping[str, Any]) -> str:
     """The learner of a layer, by the stored settings."""
     section = LAYERS[layer].section if layer in LAYERS else layer
     return str(settings.get(section, {}).get("learner", tables.NOTHING))
-
-
-def _feature_table(features: Sequence[Mapping[str, Any]]) -> str:
-    rows = [(one["attribute"], one["label"], f"{one['weight']:+.4f}") for one in features]
-    return tables.table(("attribute", "label", "weight"), rows, "llr")
-
-
-def _configuration(configuration: Mapping[str, Any]) -> str:
-    from egparse.service.hub.cards import changed_settings
-
-    return (
-        tables.record((name, _shown(value)) for name, value in changed_settings(configuration))
-        or "all settings have their defaults"
-    )
 
 
 def _shown(value: Any) -> str:

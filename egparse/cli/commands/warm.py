@@ -23,13 +23,13 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
     """
     from concurrent.futures.process import BrokenProcessPool
 
-    from egparse.compilation import kernel, places, processors, variants
+    from egparse.compilation import kernel, places, stored, variants
     from egparse.compilation.compiler import ahead
 
     tell = silence if quiet else say
     if kernel.INTERPRETED:
         raise EgparseError("egparse warm: kernels are not compiled while NUMBA_DISABLE_JIT is set")
-    levels = processors.levels_of_family() if all_processors else processors.levels()[:1]
+    levels = stored.levels_of_family() if all_processors else stored.levels()[:1]
     known = ahead.known_variants()
     missing = [
         line

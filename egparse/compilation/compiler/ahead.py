@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from egparse.compilation import linking, stored
+from egparse.compilation import interpreter, stored
 from egparse.compilation.compiler import lowering, machine_code, wrapper
 from egparse.compilation.kernel import Kernel
 from egparse.compilation.signatures import ArgumentType, TupleType, as_text
@@ -32,12 +32,12 @@ def program_of(kernel: Kernel, types: tuple[ArgumentType, ...]) -> machine_code.
     lowered = lowering.lower(kernel, types)
     needs = lowering.needs_of(lowered)
     written = wrapper.Wrapper(lowered, symbol)
-    texts = [written.text(), lowering.stubs_of(needs, symbol + linking.NEEDS)]
-    exported = [symbol, symbol + linking.CLASSES, symbol + linking.NEEDS]
+    texts = [written.text(), lowering.stubs_of(needs, symbol + interpreter.NEEDS)]
+    exported = [symbol, symbol + interpreter.CLASSES, symbol + interpreter.NEEDS]
     if kernel.separate:
-        address = f'@{symbol}{linking.NATIVE} = global ptr @"{lowered.name}"'
+        address = f'@{symbol}{interpreter.NATIVE} = global ptr @"{lowered.name}"'
         texts.append(f"{lowered.declaration}\n{address}")
-        exported.append(symbol + linking.NATIVE)
+        exported.append(symbol + interpreter.NATIVE)
     return machine_code.Program(
         kernel.full_name,
         text,

@@ -16,7 +16,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread
 
-from egparse.compilation import processors
+from egparse.compilation import stored
 from egparse.compilation.compiler.ahead import known_variants, program_of
 from egparse.compilation.compiler.machine_code import compile_into
 from egparse.compilation.variants import kernel_of
@@ -97,7 +97,7 @@ def _n_cores() -> int:
 def main(arguments: Sequence[str]) -> None:
     """Compile into the folder that the first argument names."""
     folder, extent = arguments
-    levels = processors.levels_of_family() if extent == "all" else processors.levels()[:1]
+    levels = stored.levels_of_family() if extent == "all" else stored.levels()[:1]
     for _ in compile_all(Path(folder), known_variants(), levels):
         pass
 

@@ -25,8 +25,13 @@ from numba.np import numpy_support
 from egparse.compilation.compiler.memory import RUNTIME
 from egparse.compilation.interpreter import TYPE_NUMBERS
 from egparse.compilation.kernel import Kernel
-from egparse.compilation.signatures import ArgumentType, ArrayType, TupleType, as_text
-from egparse.compilation.variants import find_class
+from egparse.compilation.signatures import (
+    ArgumentType,
+    ArrayType,
+    TupleType,
+    as_text,
+    find_class,
+)
 
 COMPILER = f"numba {numba.__version__}"
 """The version of numba, which decides how kernels call each other."""

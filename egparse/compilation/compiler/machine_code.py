@@ -8,52 +8,14 @@ from typing import NamedTuple
 
 from llvmlite import binding as llvm
 
-from egparse.compilation import processors, stored
+from egparse.compilation import stored
 
-KNOWN_FUNCTIONS = frozenset(
-    [
-        "malloc",
-        "calloc",
-        "free",
-        "memset",
-        "memcpy",
-        "memmove",
-        "memcmp",
-        "bcmp",
-        "exp",
-        "expm1",
-        "exp2",
-        "log",
-        "log1p",
-        "log2",
-        "log10",
-        "pow",
-        "sqrt",
-        "tanh",
-        "sin",
-        "cos",
-        "atan2",
-        "hypot",
-        "floor",
-        "ceil",
-        "fabs",
-        "fmod",
-        "ldexp",
-        "frexp",
-        "expf",
-        "logf",
-        "powf",
-        "lgamma",
-        "tgamma",
-        "erf",
-        "erfc",
-        "cosh",
-        "sinh",
-        "nearbyint",
-        "rint",
-        "round",
-    ]
-)
+KNOWN_FUNCTIONS = frozenset((
+    "malloc", "calloc", "free", "memset", "memcpy", "memmove", "memcmp", "bcmp", "exp", "expm1",
+    "exp2", "log", "log1p", "log2", "log10", "pow", "sqrt", "tanh", "sin", "cos", "atan2",
+    "hypot", "floor", "ceil", "fabs", "fmod", "ldexp", "frexp", "expf", "logf", "powf", "lgamma",
+    "tgamma", "erf", "erfc", "cosh", "sinh", "nearbyint", "rint", "round",
+))  # fmt: skip
 """Functions of the C library that compiled kernels may call."""
 
 
@@ -87,7 +49,7 @@ def compiled(program: Program, level: str) -> stored.CompiledKernel:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=processors.llvm_processor(level), opt=3, reloc="pic", codemodel="default"
+        cpu=stored.llvm_processor(level), opt=3, reloc="pic", codemodel="default"
     )
     module = llvm.parse_bitcode(program.bitcode)
     module.data_layout = str(machine.target_data)

@@ -34,6 +34,7 @@ from egparse.compilation.interpreter import (
     ARRAY_FLAGS,
     ARRAY_STRIDES,
     BYTE_ORDERS,
+    CLASSES,
     CONTIGUOUS,
     DESCRIPTOR_BYTE_ORDER,
     DESCRIPTOR_NUMBER,
@@ -44,7 +45,6 @@ from egparse.compilation.interpreter import (
     TUPLE_SIZE,
     TYPE_NUMBERS,
 )
-from egparse.compilation.linking import CLASSES
 
 _byte = ir.IntType(8)
 _int = ir.IntType(32)

@@ -13,11 +13,12 @@ from egparse.experiments.chains import higher_order
 from egparse.experiments.chains.higher_order_k_best import k_best
 from egparse.experiments.chains.higher_order_states import n_ngrams, room_for, workspace
 from egparse.features.sequence import WeightRows
+from egparse.learners.problem import Problem
 from egparse.sequences.sequence_problem import SequenceProblem
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s
 
 
-class HigherOrderProblem:
+class HigherOrderProblem(Problem):
     """As ``SequenceProblem`` without bigrams, and a weight for each label n-gram that ``support``
     marks: masks of shapes (n_labels,) * 2, (n_labels,) * 3, ..., oldest label first, as many as the
     ``order``. The parts of a sentence are its candidates, then n-grams of all labels.
@@ -98,11 +99,6 @@ class HigherOrderProblem:
         grown = float(moved @ (2.0 * self.ngrams + moved))
         self.ngrams += moved
         return self.words.add(i, np.ascontiguousarray(changes[:n])) + grown
-
-    def reset(self) -> None:
-        """All weights to zero."""
-        self.words.reset()
-        self.ngrams[:] = 0.0
 
     def vectors(self) -> tuple[Floats, ...]:
         """Those of words, then the weights of n-grams."""

@@ -5,16 +5,15 @@ al. 2008, section 7.1.2): its curves and its table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from egparse.experiments.data.problems import Setup
+from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
 from egparse.experiments.report.outcome import Table
 from egparse.experiments.report.record import Comparison, Curve, Point
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.summary import number
-from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.eg.path import PathConfig, follow
 
 _LABEL = "EG, path over C"
@@ -32,9 +31,7 @@ def trace_path(
     The learner is EG as published, but for ``options``.
     """
     setup.problem.reset()
-    learner = OnlineEG(
-        setup.problem, replace(EGConfig.as_published(seed=request.seed), **dict(options))
-    )
+    learner = PublishedEG(setup.problem, AsPublishedConfig(seed=request.seed, **options))
     found = []
     for solution in follow(learner, learner.initialise(setup.gold_theta), path):
         point = Point(

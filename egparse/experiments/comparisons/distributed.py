@@ -2,7 +2,7 @@
 bytes it takes to come near the optimum, for 1 to 32 shards.
 
 * **CoCoA+** (Ma et al. 2015) with exponentiated gradient or dual coordinate ascent in the shards
-  (``egparse.learners.shards``): shards send sparse changes of v, once a pass, or with the short
+  (``egparse.cluster.cocoa``): shards send sparse changes of v, once a pass, or with the short
   rounds of training on threads several times.
 * **Parallel gradient**: L-BFGS; a round is one evaluation of the primal and its gradient, for which
   each shard sends the gradient of its examples. The rounds do not depend on the shards.
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.cluster.cocoa import ShardedLearner, ShardsConfig, in_turn
 from egparse.config.sections import TrainConfig
 from egparse.experiments.claims.distributed import (
     COCOA_EG,
@@ -39,19 +40,16 @@ from egparse.experiments.claims.distributed import (
 )
 from egparse.experiments.data.problems import Setup, parser, tagged
 from egparse.experiments.data.samples import Corpus, Sample, files_of, sample
+from egparse.experiments.learners.sdca import SDCA, SDCAConfig
 from egparse.experiments.report.outcome import Line, Outcome, Panel, Table
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Results
 from egparse.experiments.report.summary import number, score
 from egparse.fitting.task import Part
-from egparse.learners.eg.online import EGConfig
-from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
-from egparse.learners.sdca import SDCAConfig
-from egparse.learners.shards.learner import ShardedLearner, ShardsConfig
-from egparse.learners.shards.shard import LocalConfig
-from egparse.learners.shards.transport import in_turn
 from egparse.parsing.arc_training import STEPS
 from egparse.sentences import Sentence
 from egparse.sequences.fit import GOLD_THETA
@@ -69,6 +67,10 @@ _OPTIMUM = 1e-4
 _ENOUGH = 5e-4
 """The relative distance from its bound at which a run ends."""
 _MOST_ROUNDS = 1000
+
+
+_Local = tuple[type[Learner], LearnerConfig]
+"""The class and the configuration of the learner of a shard."""
 
 
 class _Step(NamedTuple):
@@ -106,7 +108,7 @@ class _Problem:
 
     def __init__(self, name: str, setup: Setup, c: float, request: Request) -> None:
         self.name, self.setup, self.c, self.request = name, setup, c, request
-        self.problem: VectorProblem = setup.problem
+        self.problem: Problem = setup.problem
         self.seconds = request.seconds_of(8.0, 0.1)
 
     def measure(self, shards: list[int]) -> dict[str, Any]:
@@ -116,10 +118,10 @@ class _Problem:
         sdca = SDCAConfig(c=c, seed=seed)
         best = self._optimum(eg)
         runs = []
-        ways: tuple[tuple[str, LocalConfig, int], ...] = (
-            (COCOA_EG, eg, 1),
-            (SHORT_ROUNDS, eg, ShardsConfig.rounds),
-            (COCOA_SDCA, sdca, 1),
+        ways: tuple[tuple[str, _Local, int], ...] = (
+            (COCOA_EG, (OnlineEG, eg), 1),
+            (SHORT_ROUNDS, (OnlineEG, eg), ShardsConfig.rounds),
+            (COCOA_SDCA, (SDCA, sdca), 1),
         )
         for method, local, rounds in ways:
             for k in shards:
@@ -136,7 +138,7 @@ class _Problem:
         return {"optimum": best.primal, "bound": best.dual, "score": best.score, "runs": runs}
 
     def _optimum(self, config: EGConfig) -> _Best:
-        learner = ShardedLearner(self.problem, config, ShardsConfig(shards=1), in_turn)
+        learner = ShardedLearner(self.problem, OnlineEG, config, ShardsConfig(shards=1), in_turn)
         state = learner.initialise(self.setup.gold_theta)
         begun = time.process_time()
         while True:
@@ -174,9 +176,9 @@ class _Problem:
         points = {key: list(values) for key, values in zip(_Step._fields, columns, strict=True)}
         return {"method": method, "shards": k, "score": rate, "points": points}
 
-    def _dual(self, local: LocalConfig, k: int, rounds: int) -> Iterator[_Step]:
+    def _dual(self, local: _Local, k: int, rounds: int) -> Iterator[_Step]:
         config = ShardsConfig(shards=k, rounds=rounds)
-        learner = ShardedLearner(self.problem, local, config, in_turn)
+        learner = ShardedLearner(self.problem, *local, config, in_turn)
         clock = _Clock()
         state = clock.time(lambda: learner.initialise(self.setup.gold_theta))
         self._scale = state.scale
@@ -242,7 +244,7 @@ class _Clock:
         return result
 
 
-def _touched(problem: VectorProblem, k: int) -> int:
+def _touched(problem: Problem, k: int) -> int:
     """The bytes of the entries of v that the examples of each of k shards touch, and of their
     numbers, over all shards.
     """
@@ -280,7 +282,7 @@ def _tagger(request: Request) -> Setup:
     learner, _, snapshot = task.prepare()
     rate = task.score()
     assert rate is not None
-    problem: Any = learner.problem  # type: ignore[attr-defined]
+    problem: Any = learner.problem
     facts = {
         "data": part.name,
         "training sentences": len(part.train),

@@ -25,7 +25,7 @@ from egparse.features.templates import columns_of, compile_templates
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
 from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
 from egparse.parsing.training_pieces import training_pieces
@@ -63,7 +63,7 @@ class Setup(NamedTuple):
     """
 
     name: str
-    problem: VectorProblem
+    problem: Problem
     score: Score
     score_name: str
     sign: int

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from egparse.experiments.learners.sdca import DualStep
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.losses import Loss
 from egparse.learners.mira import MIRA, MIRAConfig
-from egparse.learners.problem import VectorProblem
-from egparse.learners.sdca import DualStep
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import read
 from egparse.structures.second_order.arc_graph import lay_out, mark_tree
 from egparse.structures.second_order.loopy import Schedule, propagate, workspace
@@ -26,7 +26,7 @@ _STEPS = 200
 _STRIDE = 1e-3  # in the potentials, for slopes of log Z
 
 
-def check_all(problem: VectorProblem, c: float, examples: int) -> dict[str, object]:
+def check_all(problem: Problem, c: float, examples: int) -> dict[str, object]:
     """All checks on the first examples of a problem, after a pass of training."""
     return {
         "proposition 1": _proposition_1(problem, c, examples),
@@ -46,14 +46,14 @@ def check_all(problem: VectorProblem, c: float, examples: int) -> dict[str, obje
     }
 
 
-def _trained(problem: VectorProblem, loss: Loss, c: float) -> DCA:
+def _trained(problem: Problem, loss: Loss, c: float) -> DCA:
     """A pass of DCA; the problem holds its last weights."""
     learner = DCA(problem, DCAConfig(beta=loss.beta, gamma=loss.gamma, c=c, averaged=False))
     learner.iterate(learner.initialise())
     return learner
 
 
-def _proposition_1(problem: VectorProblem, c: float, examples: int) -> Numbers:
+def _proposition_1(problem: Problem, c: float, examples: int) -> Numbers:
     """The slope of log Z in random directions against the marginals: greatest error relative to
     the sizes.
     """
@@ -71,7 +71,7 @@ def _proposition_1(problem: VectorProblem, c: float, examples: int) -> Numbers:
     return {"examples": examples, "error": worst}
 
 
-def _subproblems(problem: VectorProblem, loss: Loss, c: float, examples: int) -> Numbers:
+def _subproblems(problem: Problem, loss: Loss, c: float, examples: int) -> Numbers:
     """Eq. 11 of single examples, solved exactly and by eq. 15 from the same weights.
 
     ``gap`` is the mean of the gap of its primal and dual (Prop. 2 and 3: strong duality) after the
@@ -122,7 +122,7 @@ def _subproblems(problem: VectorProblem, loss: Loss, c: float, examples: int) ->
     }
 
 
-def _footnote_18(problem: VectorProblem, c: float) -> Numbers:
+def _footnote_18(problem: Problem, c: float) -> Numbers:
     """(C, beta, gamma) and (C / a, beta / a, a gamma): w' = a w after a pass, relative error."""
     worst = 0.0
     for beta, gamma in ((1.0, 0.0), (1.0, 1.0), (5.0, 1.0), (math.inf, 1.0)):
@@ -135,7 +135,7 @@ def _footnote_18(problem: VectorProblem, c: float) -> Numbers:
     return {"error": worst}
 
 
-def _one_best_mira(problem: VectorProblem, c: float) -> Numbers:
+def _one_best_mira(problem: Problem, c: float) -> Numbers:
     """DCA with the hinge loss against 1-best MIRA, one pass in the same order: relative error."""
     _trained(problem, Loss(math.inf, 1.0), c)
     plain = read(problem)
@@ -183,7 +183,7 @@ def _by_inverse(scores: Floats) -> Floats:
 
 
 def _limit_of_beta(
-    problem: VectorProblem, c: float, examples: int, values: Sequence[float]
+    problem: Problem, c: float, examples: int, values: Sequence[float]
 ) -> list[Numbers]:
     """The loss with gamma = 1 less that of beta = inf, the mean over examples."""
     _trained(problem, Loss(), c)

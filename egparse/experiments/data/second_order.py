@@ -72,7 +72,7 @@ class PrunedTrees:
             self.part, Part((), self.part.words), self.gold, self.pruner, PrunerConfig(), config, 1
         )
         learner, _, snapshot = task.prepare()
-        problem: Any = learner.problem  # type: ignore[attr-defined]
+        problem: Any = learner.problem
         sample = self.sample
 
         def right_of(part: Sequence[Sentence]) -> Callable[[float], Mask]:

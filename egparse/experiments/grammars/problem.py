@@ -33,6 +33,7 @@ from egparse.experiments.grammars.forest_inference import (
 )
 from egparse.experiments.grammars.grammar import Anchored, Grammar
 from egparse.experiments.grammars.lexicon import Lexicon
+from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask, Singles
 
 
@@ -93,7 +94,7 @@ def chosen_parts(forest: Forest, chosen: Floats) -> list[Anchored]:
     ]
 
 
-class GrammarProblem:
+class GrammarProblem(Problem):
     """Sentence i has the forest ``forests[i]`` and the correct binarised tree ``nodes[i]``.
 
     Raises:

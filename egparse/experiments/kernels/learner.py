@@ -9,10 +9,10 @@ the problem predicts by the machine instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from egparse.experiments.kernels.perceptron import Training, Weighting
 from egparse.experiments.kernels.problem import KernelProblem
 from egparse.experiments.kernels.strings import Subsequence
 from egparse.experiments.kernels.trees import Fragments
-from egparse.learners.builders import check_perceptron_loss
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.perceptron import require_perceptron_loss
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 KERNELS: dict[str, Callable[..., Kernel]] = {
@@ -57,7 +56,29 @@ class KernelState:
         return 1.0
 
 
-class KernelLearner:
+@dataclass(frozen=True, kw_only=True)
+class KernelConfig(LearnerConfig):
+    """``rule`` says which weights are the model; ``settings`` are those of the kernel."""
+
+    kernel: Annotated[str, "its name"] = "linear"
+    rule: Annotated[Weighting, "which weights are the model"] = "averaged"
+    shuffle: Annotated[bool, "a new order in each pass"] = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
+        """With options of the kernel too.
+
+        Raises:
+            ConfigError: another loss than that of the perceptron.
+        """
+        require_perceptron_loss("kernel-perceptron", common)
+        rest = dict(options)
+        own = {name: rest.pop(name) for name in ("kernel", "rule", "shuffle") if name in rest}
+        return cls(seed=common.seed, settings=rest, **own)
+
+
+class KernelLearner(Learner):
     """``rule`` says by which weights the model predicts: the average, the last, or all by vote
     (``KernelModel``).
 
@@ -66,35 +87,33 @@ class KernelLearner:
             kernel or rule.
     """
 
-    def __init__(
-        self,
-        problem: VectorProblem,
-        *,
-        kernel: str = "linear",
-        rule: Weighting = "averaged",
-        shuffle: bool = True,
-        seed: int = 1,
-        **settings: Any,
-    ) -> None:
+    config_type = KernelConfig
+
+    def __init__(self, problem: Problem, config: KernelConfig) -> None:
         if not isinstance(problem, KernelProblem):
             raise ConfigError(
                 "kernel-perceptron: a kernel machine has no weight vector, only training "
                 "examples with coefficients: it fits problems of classes that can predict by "
                 f"those, and {type(problem).__name__} cannot"
             )
+        kernel, rule = config.kernel, config.rule
         if kernel not in KERNELS or rule not in ("averaged", "last", "voted"):
             raise ConfigError(
                 f"kernel-perceptron: expected a kernel among {', '.join(KERNELS)} and a rule "
                 f"among averaged, last, voted, got {kernel!r} and {rule!r}"
             )
-        self.problem, self.rule, self._shuffle, self._seed = problem, rule, shuffle, seed
-        self.kernel = KERNELS[kernel](**settings)
+        super().__init__(problem)
+        self.inputs, self.install = problem.inputs, problem.install
+        self.rule, self._shuffle, self._seed = rule, config.shuffle, config.seed
+        try:
+            self.kernel = KERNELS[kernel](**config.settings)
+        except TypeError as error:
+            raise ConfigError(f"learner kernel-perceptron: {error}") from error
         if self.kernel.kind != problem.inputs().kind:
             raise ConfigError(
                 f"kernel-perceptron: expected a kernel of {problem.inputs().kind}, got {kernel}, a "
                 f"kernel of {self.kernel.kind}"
             )
-        self.n = len(problem.part_starts) - 1
         if 8 * self.n**2 > _GRAM_BYTES:
             raise ConfigError(
                 "kernel-perceptron keeps the kernel values of all pairs: expected at most "
@@ -105,7 +124,7 @@ class KernelLearner:
     def initialise(self, gold_theta: float | Floats = 3.0) -> KernelState:
         """No mistakes yet; ``gold_theta`` is ignored."""
         self.problem.reset()
-        x, y, n_classes, _ = self.problem.inputs()
+        x, y, n_classes, _ = self.inputs()
         return KernelState(
             Training(
                 self.kernel, x, y, n_classes=n_classes, seed=self._seed if self._shuffle else None
@@ -125,7 +144,7 @@ class KernelLearner:
         mistake.
         """
         model = state.training.model()
-        y = self.problem.inputs().y
+        y = self.inputs().y
         scores = state.training.scores(model, "last" if self.rule == "last" else "averaged")
         loss = float(np.sum(scores.max(axis=1) - scores[np.arange(self.n), y]))
         if not math.isfinite(loss):
@@ -142,24 +161,9 @@ class KernelLearner:
             return
         model = state.training.model()
         state.is_installed = True
-        self.problem.install(lambda x: model.scores(x, self.rule))
+        self.install(lambda x: model.scores(x, self.rule))
         try:
             yield
         finally:
-            self.problem.install(None)
+            self.install(None)
             state.is_installed = False
-
-
-def build_kernel_perceptron(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """The learner, for the registry."""
-    check_kernel_perceptron(config, options)
-    return KernelLearner(problem, seed=config.seed, **options)
-
-
-def check_kernel_perceptron(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for another loss than that of the perceptron."""
-    check_perceptron_loss("kernel-perceptron", config)

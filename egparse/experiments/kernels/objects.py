@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import EgparseError
-from egparse.experiments.kernels.problem import Inputs
+from egparse.experiments.kernels.problem import Inputs, KernelProblem
 from egparse.types import Floats, Ints, Longs
 
 
@@ -24,7 +24,7 @@ def as_array(objects: Sequence[Any]) -> npt.NDArray[np.object_]:
     return out
 
 
-class ObjectProblem:
+class ObjectProblem(KernelProblem):
     """Objects of one ``kind`` with their classes ``y`` (n,), from 0 to ``n_classes`` - 1.
 
     There are no features and so no weights: every part scores 0 until a machine is installed, and

@@ -5,12 +5,12 @@ problem predict by a kernel machine.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 
@@ -25,14 +25,15 @@ class Inputs(NamedTuple):
     kind: str = "vectors"
 
 
-@runtime_checkable
-class KernelProblem(VectorProblem, Protocol):
+class KernelProblem(Problem):
     """A problem of objects, each of one class, that can predict by other scores than those of v."""
 
     def inputs(self) -> Inputs:
         """The training examples."""
+        raise NotImplementedError
 
     def install(self, machine: Callable[[npt.NDArray[Any]], Floats] | None) -> None:
         """Predict by ``machine``, a function from objects (m, ...) to scores (m, n_classes); with
         None, by v again.
         """
+        raise NotImplementedError

@@ -26,20 +26,17 @@ import math
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
-from egparse.learners.base import LearnerBase, UnscaledState
-from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.losses import LOG_LINEAR, Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.learner import Learner, LearnerConfig, UnscaledState
+from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays, Divergence, copies, restore
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
@@ -53,7 +50,7 @@ Real: TypeAlias = npt.NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaGradConfig:
+class AdaGradConfig(LearnerConfig):
     """``eta`` is the learning rate; ``averaged``: the model is the average of the weights. A step
     is made of the sum of ``batch`` gradients.
 
@@ -61,20 +58,13 @@ class AdaGradConfig:
         ConfigError: a value out of range.
     """
 
-    loss: Loss = LOG_LINEAR
-    c: float = 10.0
-    eta: float = 0.1
-    averaged: bool = False
-    batch: int = 1
-    seed: int = 1
+    eta: Annotated[float, Interval(ge=1e-9, le=1e9), "the learning rate"] = 0.1
+    averaged: Annotated[bool, "the model is the average of the weights"] = False
+    batch: Annotated[int, Interval(ge=1, le=1_000_000), "gradients in a step"] = 1
 
     def __post_init__(self) -> None:
         if not 0 <= self.c < math.inf:
             raise ConfigError(f"adagrad: expected c >= 0, got {self.c}")
-        if not 0 < self.eta < math.inf:
-            raise ConfigError(f"adagrad: expected eta > 0, got {self.eta}")
-        if self.batch < 1:
-            raise ConfigError(f"adagrad: expected batch >= 1, got {self.batch}")
 
 
 @dataclass
@@ -92,10 +82,12 @@ class AdaGradState(UnscaledState):
     waiting: int = 0
 
 
-class AdaGrad(LearnerBase[VectorProblem]):
+class AdaGrad(Learner):
     """AdaGrad on a problem, which holds w."""
 
-    def __init__(self, problem: VectorProblem, config: AdaGradConfig) -> None:
+    config_type = AdaGradConfig
+
+    def __init__(self, problem: Problem, config: AdaGradConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._gradient = problem.with_own_weights()  # holds g during a visit, else 0
@@ -228,17 +220,3 @@ def _shrink(w: Real, squares: Real, pull: float) -> None:
     """w_j /= 1 + eta C / (n h_j), for all visits of ``pull`` together."""
     for j in range(w.shape[0]):
         w[j] /= 1.0 + pull / (_DELTA + np.sqrt(np.float64(squares[j])))
-
-
-def build_adagrad(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
-    """AdaGrad, for the registry of learners."""
-    return AdaGrad(problem, adagrad_config(config, options))
-
-
-def adagrad_config(config: LearnerConfig, options: Options) -> AdaGradConfig:
-    """The settings of AdaGrad, for the registry.
-
-    Raises:
-        ConfigError: a value out of range.
-    """
-    return AdaGradConfig(loss=loss_of_family(config), c=config.c, seed=config.seed, **options)

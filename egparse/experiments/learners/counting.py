@@ -31,21 +31,22 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
-from egparse.learners.problem import VectorProblem, require_design
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem, require_design
 from egparse.types import Floats, Longs, Mask
 
 
 @dataclass(frozen=True, kw_only=True)
-class CountingConfig:
+class CountingConfig(LearnerConfig):
     """``smoothing`` is the lambda of labels and attributes, ``transition_smoothing`` that of label
     bigrams.
 
@@ -53,12 +54,30 @@ class CountingConfig:
         ConfigError: a value that is not positive, which would make unseen events impossible.
     """
 
-    smoothing: float = 0.001
-    transition_smoothing: float = 0.1
+    smoothing: Annotated[float, Interval(ge=1e-9, le=1e9), "of labels and attributes"] = 0.001
+    transition_smoothing: Annotated[float, Interval(ge=1e-9, le=1e9), "of label bigrams"] = 0.1
+    name: ClassVar[str] = "naive-bayes"
 
     def __post_init__(self) -> None:
         if not min(self.smoothing, self.transition_smoothing) > 0:
             raise ConfigError(f"expected smoothing > 0 and transition_smoothing > 0, got {self}")
+
+    @classmethod
+    def _of_common(cls, common: LearnerConfig) -> dict[str, Any]:
+        """Counting minimises no loss and does not regularise: C is ignored."""
+        if (common.beta, common.gamma) != (LearnerConfig.beta, LearnerConfig.gamma):
+            raise ConfigError(
+                f"{cls.name} counts and minimises no loss: leave the loss unset, "
+                f"got beta = {common.beta:g}, gamma = {common.gamma:g}"
+            )
+        return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HMMConfig(CountingConfig):
+    """The settings of the hidden Markov model."""
+
+    name: ClassVar[str] = "hmm"
 
 
 @dataclass
@@ -74,7 +93,7 @@ class CountingState:
         return 1.0
 
 
-class Counting:
+class Counting(Learner):
     """``hmm`` (sequences with label bigrams) or ``naive-bayes`` (single choices) on a problem that
     has a design matrix.
 
@@ -83,9 +102,13 @@ class Counting:
         EgparseError: attributes with negative values.
     """
 
-    def __init__(self, name: str, problem: VectorProblem, config: CountingConfig) -> None:
-        self.name, self.config = name, config
-        self.problem, self._design = require_design(name, problem, sequences=name == "hmm")
+    config_type: type[CountingConfig] = CountingConfig
+
+    def __init__(self, problem: Problem, config: CountingConfig) -> None:
+        super().__init__(problem)
+        self.name, self.config = config.name, config
+        name = self.name
+        self._design = require_design(name, problem, sequences=name == "hmm")
         if self._design.values.min(initial=0.0) < 0:
             raise EgparseError(
                 f"{name}: expected attribute values of at least 0, got "
@@ -250,47 +273,11 @@ def _shared(design: DesignMatrix, attributes: Longs, unseen: Floats) -> Floats:
     return shared
 
 
-def build_hmm(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """The hidden Markov model, for the registry of learners."""
-    return _build("hmm", problem, config, options)
+class NaiveBayes(Counting):
+    """Naive Bayes."""
 
 
-def build_naive_bayes(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Naive Bayes, for the registry of learners."""
-    return _build("naive-bayes", problem, config, options)
+class HMM(Counting):
+    """The hidden Markov model."""
 
-
-def _build(name: str, problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
-    return Counting(name, problem, _config(name, config, options))
-
-
-def hmm_config(config: LearnerConfig, options: Options) -> CountingConfig:
-    """The settings of the hidden Markov model, for the registry.
-
-    Raises:
-        ConfigError: a loss, or a value out of range.
-    """
-    return _config("hmm", config, options)
-
-
-def naive_bayes_config(config: LearnerConfig, options: Options) -> CountingConfig:
-    """The settings of naive Bayes, for the registry."""
-    return _config("naive-bayes", config, options)
-
-
-def _config(name: str, config: LearnerConfig, options: Options) -> CountingConfig:
-    """Counting minimises no loss and does not regularise: ``config.c`` is ignored."""
-    if (config.beta, config.gamma) != (LearnerConfig.beta, LearnerConfig.gamma):
-        raise ConfigError(
-            f"{name} counts and minimises no loss: leave the loss unset, "
-            f"got beta = {config.beta:g}, gamma = {config.gamma:g}"
-        )
-    return CountingConfig(**options)
+    config_type = HMMConfig

@@ -29,19 +29,19 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import clarabel
 import numpy as np
 import numpy.typing as npt
+from annotated_types import Interval
 from scipy import sparse
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import read, write
 from egparse.types import Floats, Longs
 
@@ -53,7 +53,7 @@ and above it the learner has failed.
 
 
 @dataclass(frozen=True, kw_only=True)
-class CuttingPlaneConfig:
+class CuttingPlaneConfig(LearnerConfig):
     """``c`` is the regularisation constant C; a plane is dropped after ``patience`` steps without
     weight.
 
@@ -66,9 +66,8 @@ class CuttingPlaneConfig:
 
     beta: float = math.inf
     gamma: float = 1.0
-    c: float = 10.0
-    patience: int = 50
-    tolerance: float = 1e-7
+    patience: Annotated[int, Interval(ge=1, le=1_000_000_000), "steps without weight"] = 50
+    tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-7
 
     def __post_init__(self) -> None:
         if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):
@@ -116,10 +115,12 @@ class CuttingPlaneState:
         return 1.0 / self.c
 
 
-class CuttingPlane:
+class CuttingPlane(Learner):
     """The one-slack structured SVM on a problem; the problem holds v = C w."""
 
-    def __init__(self, problem: VectorProblem, config: CuttingPlaneConfig) -> None:
+    config_type = CuttingPlaneConfig
+
+    def __init__(self, problem: Problem, config: CuttingPlaneConfig) -> None:
         self.problem = problem
         self.config = config
         self._twin = problem.with_own_weights()
@@ -280,17 +281,3 @@ def best_weights(quadratic: Floats, heights: Floats) -> Floats:
 def _dot(a: npt.NDArray[np.floating[Any]], b: npt.NDArray[np.floating[Any]]) -> float:
     """The inner product in double precision."""
     return float(np.einsum("i,i->", a, b, dtype=np.float64))
-
-
-def build_cutting_plane(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """The learner, for the registry."""
-    return CuttingPlane(problem, cutting_plane_config(config, options))
-
-
-def cutting_plane_config(config: LearnerConfig, options: Options) -> CuttingPlaneConfig:
-    """The settings, for the registry; it raises what ``CuttingPlaneConfig`` raises."""
-    return CuttingPlaneConfig(beta=config.beta, gamma=config.gamma, c=config.c, **options)

@@ -32,19 +32,18 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.active_sets import ActiveSet, Key
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs, Singles
 
@@ -73,10 +72,10 @@ class FrankWolfeConfig(LearnerConfig):
 
     beta: float = math.inf
     gamma: float = 1.0
-    steps: Steps = "plain"
-    sampling: Sampling = "uniform"
-    refresh: int = 10
-    averaged: bool = False
+    steps: Annotated[Steps, "see the module"] = "plain"
+    sampling: Annotated[Sampling, "of visits"] = "uniform"
+    refresh: Annotated[int, Interval(ge=1, le=1_000_000_000), "passes between two whole ones"] = 10
+    averaged: Annotated[bool, "the model is the average of the weights"] = False
 
     def __post_init__(self) -> None:
         if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):
@@ -87,12 +86,6 @@ class FrankWolfeConfig(LearnerConfig):
         if not 0 < self.c < math.inf or self.refresh < 1:
             raise ConfigError(
                 f"expected c > 0 and refresh >= 1, got c = {self.c}, refresh = {self.refresh}"
-            )
-        if self.steps not in ("plain", "pairwise", "away"):
-            raise ConfigError(f"expected steps among plain, pairwise, away, got {self.steps!r}")
-        if self.sampling not in ("uniform", "permuted", "gap"):
-            raise ConfigError(
-                f"expected a sampling among uniform, permuted, gap, got {self.sampling!r}"
             )
 
 
@@ -131,10 +124,12 @@ class _Way(NamedTuple):
     towards: bool
 
 
-class FrankWolfe(LearnerBase[VectorProblem]):
+class FrankWolfe(Learner):
     """Block-coordinate Frank-Wolfe on a problem; the problem holds v = C w."""
 
-    def __init__(self, problem: VectorProblem, config: FrankWolfeConfig) -> None:
+    config_type = FrankWolfeConfig
+
+    def __init__(self, problem: Problem, config: FrankWolfeConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._potentials, self._best, self._direction, self._new, self._changes = np.empty(
@@ -311,7 +306,7 @@ class FrankWolfe(LearnerBase[VectorProblem]):
             active.include(best, step)
 
 
-def nearest_structure(problem: VectorProblem, i: int, room: Floats, out: Floats) -> Floats:
+def nearest_structure(problem: Problem, i: int, room: Floats, out: Floats) -> Floats:
     """The correct structure if inference can reach it, else one that is close to it, (parts,), in
     ``out``; ``room`` and ``out`` are at least as long.
     """
@@ -322,15 +317,3 @@ def nearest_structure(problem: VectorProblem, i: int, room: Floats, out: Floats)
     potentials -= 1.0
     problem.argmax(i, potentials, found)
     return found
-
-
-def build_frank_wolfe(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
-    """The learner, for the registry."""
-    return FrankWolfe(problem, frank_wolfe_config(config, options))
-
-
-def frank_wolfe_config(config: LearnerConfig, options: Options) -> FrankWolfeConfig:
-    """The settings, for the registry; it raises what ``FrankWolfeConfig`` raises."""
-    return FrankWolfeConfig(
-        beta=config.beta, gamma=config.gamma, c=config.c, seed=config.seed, **options
-    )

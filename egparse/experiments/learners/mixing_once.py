@@ -15,9 +15,10 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.processes import on_shards
@@ -28,12 +29,11 @@ from egparse.experiments.learners.shards import (
     deal,
     shared_like,
 )
-from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options, build, check_settings
+from egparse.learners.problem import Problem
+from egparse.learners.registry import build, check_settings
 from egparse.learners.sgd import Arrays, restore
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
@@ -43,22 +43,32 @@ TO_THE_END = ("eg-online", "eg-batch", "lbfgs", "parallel-gradient", "cutting-pl
 
 
 @dataclass(frozen=True, kw_only=True)
-class MixingOnceConfig:
+class MixingOnceConfig(LearnerConfig):
     """``inner`` trains each shard until its relative duality gap is at most ``gap``, or for
-    ``passes`` passes; ``options`` are its settings. With ``processes`` False, the shards are worked
-    on one after another in this process.
+    ``passes`` passes; ``inner_options`` are its settings. With ``processes`` False, the shards are
+    worked on one after another in this process.
 
     Raises:
         ConfigError: a value out of range.
     """
 
-    inner: str
-    config: LearnerConfig
-    options: Mapping[str, Any] = field(default_factory=dict)
-    gap: float = 1e-6
-    passes: int = 1000
-    shards: int = 2
-    processes: bool = True
+    inner: Annotated[
+        Literal[
+            "perceptron",
+            "sgd",
+            "eg-online",
+            "eg-batch",
+            "lbfgs",
+            "parallel-gradient",
+            "cutting-plane",
+        ],
+        "the learner of a shard",
+    ]
+    gap: Annotated[float, Interval(ge=1e-9, le=0.5), "the relative gap to end at"] = 1e-6
+    passes: Annotated[int, Interval(ge=1, le=1_000_000_000), "most passes of a shard"] = 1000
+    shards: Annotated[int, Interval(ge=1, le=256), "of the examples"] = 2
+    processes: Annotated[bool, "a process for each shard"] = True
+    inner_options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.gap < 1 or self.passes < 1:
@@ -90,14 +100,14 @@ class MixingOnceState:
         return 1.0
 
 
-class MixingOnce:
+class MixingOnce(Learner):
     """The mean of the optima of the shards. The problem holds it."""
 
-    def __init__(self, problem: VectorProblem, config: MixingOnceConfig) -> None:
-        self.problem, self.config = problem, config
-        self.n = len(problem.part_starts) - 1
+    def __init__(self, problem: Problem, config: MixingOnceConfig) -> None:
+        super().__init__(problem)
+        self.config = config
         self.shards = deal(self.n, config.shards)
-        self._loss: Loss = loss_of_family(config.config)
+        self._loss: Loss = config.loss
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> MixingOnceState:
         """w = 0; every shard starts from ``gold_theta``."""
@@ -136,7 +146,7 @@ class MixingOnce:
         def loss_of_shard(p: int) -> float:
             return loss_of(self.problem, self._loss, self.shards[p])
 
-        c = self.config.config.c
+        c = self.config.c
         losses = on_shards(loss_of_shard, len(self.shards), self.config.processes)
         primal = sum(losses) + c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
@@ -157,11 +167,9 @@ class MixingOnce:
         config, examples = self.config, self.shards[p]
         shard = Shard(self.problem, examples)
         shard.reset()
-        c = config.config.c * len(examples) / self.n
-        own = LearnerConfig(
-            beta=config.config.beta, gamma=config.config.gamma, c=c, seed=config.config.seed
-        )
-        learner = build(config.inner, shard, own, **config.options)
+        c = config.c * len(examples) / self.n
+        own = LearnerConfig(beta=config.beta, gamma=config.gamma, c=c, seed=config.seed)
+        learner = build(config.inner, shard, own, **config.inner_options)
         inner = learner.initialise(self._gold_theta[examples])
         for _ in range(config.passes):
             learner.iterate(inner)
@@ -175,7 +183,7 @@ class MixingOnce:
         return ShardEnd(certificate.effective_iterations * len(examples), certificate.relative_gap)
 
 
-def loss_of(problem: VectorProblem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:
+def loss_of(problem: Problem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:
     """sum_i L_i(w) over some examples, at w = scale v."""
     expected = np.empty(int(np.diff(problem.part_starts).max(initial=1)))
     total = 0.0
@@ -199,7 +207,7 @@ def mix(vectors: list[Arrays], into: Arrays | None = None, before: int = 0) -> A
     return mixed
 
 
-def mixing_once_config(config: LearnerConfig, options: Options) -> MixingOnceConfig:
+def mixing_once_config(config: LearnerConfig, options: Mapping[str, Any]) -> MixingOnceConfig:
     """The settings; options that ``MixingOnceConfig`` does not have are those of the inner learner,
     which must accept them.
 
@@ -216,5 +224,7 @@ def mixing_once_config(config: LearnerConfig, options: Options) -> MixingOnceCon
         )
     mixing = {key: rest.pop(key) for key in ("gap", "passes", "shards", "processes") if key in rest}
     inner_processes = {"processes": False} if inner == "parallel-gradient" else {}
-    check_settings(inner, config, rest | inner_processes)
-    return MixingOnceConfig(inner=inner, config=config, options=rest | inner_processes, **mixing)
+    rest |= inner_processes
+    check_settings(inner, config, rest)
+    common = MixingOnceConfig._of_common(config)
+    return MixingOnceConfig(inner=inner, inner_options=rest, **common, **mixing)  # type: ignore[arg-type]

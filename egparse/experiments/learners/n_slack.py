@@ -25,18 +25,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.frank_wolfe import nearest_structure
 from egparse.experiments.learners.working_sets import WorkingSets
-from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import size, write
 from egparse.types import Floats
 
@@ -53,9 +53,9 @@ class NSlackConfig(LearnerConfig):
 
     beta: float = math.inf
     gamma: float = 1.0
-    epsilon: float = 1e-3
-    accumulate: int = 100
-    patience: int = 50
+    epsilon: Annotated[float, Interval(ge=1e-9, le=1e9), "the violation, in units of cost"] = 1e-3
+    accumulate: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 100
+    patience: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 50
 
     def __post_init__(self) -> None:
         if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):
@@ -98,10 +98,12 @@ class NSlackState:
         return 1.0 / self.c
 
 
-class NSlack(LearnerBase[VectorProblem]):
+class NSlack(Learner):
     """The structured SVM with a slack for each example; the problem holds v = C w."""
 
-    def __init__(self, problem: VectorProblem, config: NSlackConfig) -> None:
+    config_type = NSlackConfig
+
+    def __init__(self, problem: Problem, config: NSlackConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._twin = problem.with_own_weights()
@@ -217,15 +219,3 @@ class NSlack(LearnerBase[VectorProblem]):
         state.sweeps += sweeps
         state.programs += 1
         write(self.problem, state.sets.v)
-
-
-def build_n_slack(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
-    """The learner, for the registry."""
-    return NSlack(problem, n_slack_config(config, options))
-
-
-def n_slack_config(config: LearnerConfig, options: Options) -> NSlackConfig:
-    """The settings, for the registry; it raises what ``NSlackConfig`` raises."""
-    return NSlackConfig(
-        beta=config.beta, gamma=config.gamma, c=config.c, seed=config.seed, **options
-    )

@@ -10,35 +10,33 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+from annotated_types import Interval
 
+from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.processes import on_shards
 from egparse.experiments.learners.shards import compile_kernels, copy_weights, deal, shared_like
-from egparse.learners.builders import loss_of_family
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.losses import LOG_LINEAR, Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.losses import Loss
+from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays, copies
-from egparse.learners.shards.examples import Calls
 from egparse.learners.vectors import read, size, write
 from egparse.types import Floats, Longs
 
 
 @dataclass(frozen=True, kw_only=True)
-class GradientConfig:
+class GradientConfig(LearnerConfig):
     """With ``processes`` False, the shards are worked on one after another in this process. Without
     ``spectral`` steps, each improves on the last, at a rate that is found by trial.
     """
 
-    loss: Loss = LOG_LINEAR
-    c: float = 10.0
-    shards: int = 2
-    processes: bool = True
-    spectral: bool = True
+    shards: Annotated[int, Interval(ge=1, le=256), "of the examples"] = 2
+    processes: Annotated[bool, "a process for each shard"] = True
+    spectral: Annotated[bool, "spectral steps"] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
@@ -78,7 +76,7 @@ _SUFFICIENT = 1e-4  # fraction of the linear decrease that a step must reach
 _PRECISE = 1e-3  # below this relative gap, rounding explains a step without gain
 
 
-class ParallelGradient:
+class ParallelGradient(Learner):
     """Gradient descent on sum_i L_i(w) + C/2 |w|^2, the gradient summed over shards (McDonald 2009,
     "Parallel Gradient Ascent").
 
@@ -93,8 +91,11 @@ class ParallelGradient:
     sufficient amount (Armijo's rule), and 1.2 times as great is tried at the next step.
     """
 
-    def __init__(self, problem: VectorProblem, config: GradientConfig) -> None:
-        self.problem, self.config = problem, config
+    config_type = GradientConfig
+
+    def __init__(self, problem: Problem, config: GradientConfig) -> None:
+        super().__init__(problem)
+        self.config = config
         self.calls: Calls | None = None
         """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(len(problem.part_starts) - 1, config.shards)
@@ -190,9 +191,7 @@ class ParallelGradient:
         state.history = [*state.history[1 - _MEMORY :], primal]
 
 
-def gather_gradient(
-    problem: VectorProblem, loss: Loss, examples: Longs, room: VectorProblem
-) -> float:
+def gather_gradient(problem: Problem, loss: Loss, examples: Longs, room: Problem) -> float:
     """sum_i L_i(w) over some examples, at w = v. Sets the v of ``room``, which has the same
     examples and its own v, to the gradient sum_i F_i' (zbar_i - z_i).
     """
@@ -208,7 +207,7 @@ def gather_gradient(
     return total
 
 
-def gather_from(calls: Calls, problem: VectorProblem, loss: Loss) -> tuple[float, Floats]:
+def gather_from(calls: Calls, problem: Problem, loss: Loss) -> tuple[float, Floats]:
     """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
     total, gradient = 0.0, np.zeros(size(problem))
     for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):
@@ -217,23 +216,8 @@ def gather_from(calls: Calls, problem: VectorProblem, loss: Loss) -> tuple[float
     return total, gradient
 
 
-def gradient_of(problem: VectorProblem, loss: Loss) -> tuple[float, Arrays]:
+def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
     """The sum of the losses of a problem at w = v, and its gradient."""
     room = problem.with_own_weights()
     examples = np.arange(len(problem.part_starts) - 1, dtype=np.int64)
     return gather_gradient(problem, loss, examples, room), list(room.vectors())
-
-
-def build_parallel_gradient(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Distributed gradient descent, for the registry of learners."""
-    settings = parallel_gradient_config(config, options)
-    return ParallelGradient(problem, settings)
-
-
-def parallel_gradient_config(config: LearnerConfig, options: Options) -> GradientConfig:
-    """The settings, for the registry; it raises what ``GradientConfig`` raises."""
-    return GradientConfig(loss=loss_of_family(config), c=config.c, **options)

@@ -9,14 +9,15 @@ weights and depends on nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
+from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.mixing_once import (
     TO_THE_END,
@@ -34,15 +35,12 @@ from egparse.experiments.learners.shards import (
     deal,
     shared_like,
 )
-from egparse.learners.builders import perceptron_config, sgd_config
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import PERCEPTRON, Loss
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
-from egparse.learners.shards.examples import Calls
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
@@ -93,7 +91,7 @@ class MixingState:
         return 1.0
 
 
-class ParameterMixing:
+class ParameterMixing(Learner):
     """Train the perceptron or SGD on each shard, mix the weights uniformly (Mann et al. 2009;
     McDonald 2009, "Parallelization through Averaging"), once at the end or after each pass
     (McDonald et al. 2010, "Distributed training strategies for the structured perceptron").
@@ -104,17 +102,13 @@ class ParameterMixing:
     """
 
     def __init__(
-        self, problem: VectorProblem, inner: PerceptronConfig | SGDConfig, config: MixingConfig
+        self, problem: Problem, inner: PerceptronConfig | SGDConfig, config: MixingConfig
     ) -> None:
-        self.problem, self.inner, self.config = problem, inner, config
+        super().__init__(problem)
+        self.inner, self.config = inner, config
         self.calls: Calls | None = None
         """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(self.n, config.shards)
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
 
     @property
     def loss(self) -> Loss:
@@ -244,7 +238,7 @@ class PassOrder(NamedTuple):
 
 
 def pass_elsewhere(
-    problem: VectorProblem, order: PassOrder
+    problem: Problem, order: PassOrder
 ) -> tuple[ShardOutcome, Arrays, Arrays | None]:
     """A pass over a problem from v; its weights, and their average if the learner averages."""
     average = copies(problem) if getattr(order.inner, "averaged", False) else None
@@ -252,12 +246,12 @@ def pass_elsewhere(
     return outcome, copies(problem), average
 
 
-def total_loss(problem: VectorProblem, loss: Loss) -> float:
+def total_loss(problem: Problem, loss: Loss) -> float:
     """The sum of the losses of a problem at w = v."""
     return loss_of(problem, loss, np.arange(len(problem.part_starts) - 1, dtype=np.int64))
 
 
-def _pass(shard: VectorProblem, order: PassOrder, average: Arrays | None) -> ShardOutcome:
+def _pass(shard: Problem, order: PassOrder, average: Arrays | None) -> ShardOutcome:
     """One pass over the examples of a shard from v, which becomes its weights."""
     inner, generator = order.inner, np.random.default_rng(list(order.seed))
     if isinstance(inner, PerceptronConfig):
@@ -267,7 +261,7 @@ def _pass(shard: VectorProblem, order: PassOrder, average: Arrays | None) -> Sha
 
 
 def _perceptron_pass(
-    shard: VectorProblem,
+    shard: Problem,
     config: PerceptronConfig,
     generator: np.random.Generator,
     average: Arrays | None,
@@ -281,7 +275,7 @@ def _perceptron_pass(
 
 
 def _sgd_pass(
-    shard: VectorProblem, config: SGDConfig, generator: np.random.Generator, before: ShardOutcome
+    shard: Problem, config: SGDConfig, generator: np.random.Generator, before: ShardOutcome
 ) -> ShardOutcome:
     learner = SGD(shard, config)
     state = learner.resume(generator, before.updates, before.eta0)
@@ -290,20 +284,8 @@ def _sgd_pass(
     return ShardOutcome(updates=state.updates, eta0=state.eta0, evaluations=state.evaluations)
 
 
-def build_parameter_mixing(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Parameter mixing, for the registry of learners; see ``parameter_mixing_config``."""
-    settings = parameter_mixing_config(config, options)
-    if isinstance(settings, MixingOnceConfig):
-        return MixingOnce(problem, settings)
-    return ParameterMixing(problem, *settings)
-
-
 def parameter_mixing_config(
-    config: LearnerConfig, options: Options
+    config: LearnerConfig, options: Mapping[str, Any]
 ) -> tuple[PerceptronConfig | SGDConfig, MixingConfig] | MixingOnceConfig:
     """The settings of the inner learner and of mixing. The option ``inner`` is perceptron or sgd,
     or a learner that trains each shard to the end (``mixing_once``); options that mixing does not
@@ -328,5 +310,33 @@ def parameter_mixing_config(
         )
     if inner == "sgd" and inner_options.get("averaged"):
         raise ConfigError("parameter-mixing: mixes the last weights of sgd, not their average")
-    make = sgd_config if inner == "sgd" else perceptron_config
-    return make(config, inner_options), MixingConfig(**mixing)
+    kind = SGDConfig if inner == "sgd" else PerceptronConfig
+    return kind.configured(config, inner_options), MixingConfig(**mixing)  # type: ignore[return-value]
+
+
+class _Options(MixingOnceConfig):
+    """The options of both ways to mix, and of the learners inside."""
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """The options of mixing, then those of perceptron and sgd."""
+        own = MixingOnceConfig.options()
+        inner = PerceptronConfig.options() | SGDConfig.options()
+        return own | {"iterated": Annotated[bool, "mix after each pass"]} | inner
+
+    @classmethod
+    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> Any:
+        """See ``parameter_mixing_config``."""
+        return parameter_mixing_config(common, options)
+
+
+class Mixing(Learner):
+    """Makes the learner that mixes once, or the one that mixes after each pass."""
+
+    config_type = _Options
+
+    def __new__(cls, problem: Problem, settings: Any) -> Any:
+        """See ``parameter_mixing_config``."""
+        if isinstance(settings, MixingOnceConfig):
+            return MixingOnce(problem, settings)
+        return ParameterMixing(problem, *settings)

@@ -28,20 +28,19 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
+from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.parallel_gradient import gather_from
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
-from egparse.learners.shards.examples import Calls
-from egparse.learners.targets.contract import TargetProblem
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.types import Floats
 
@@ -54,7 +53,7 @@ and above it the optimiser has failed.
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuasiNewtonConfig:
+class QuasiNewtonConfig(LearnerConfig):
     """``beta`` and ``gamma`` choose the loss, ``c`` is the regularisation constant C; ``memory`` is
     the number of corrections that L-BFGS keeps.
 
@@ -65,16 +64,11 @@ class QuasiNewtonConfig:
         ConfigError: a loss without a gradient, or a value out of range.
     """
 
+    memory: Annotated[int, Interval(ge=1, le=1000), "corrections that L-BFGS keeps"] = 10
+    tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-10
     method: Method = "L-BFGS-B"
-    beta: float = 1.0
-    gamma: float = 0.0
-    c: float = 10.0
-    memory: int = 10
-    tolerance: float = 1e-10
 
     def __post_init__(self) -> None:
-        if self.method not in ("L-BFGS-B", "CG"):
-            raise ConfigError(f"expected a method among L-BFGS-B, CG, got {self.method!r}")
         if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
             raise ConfigError(
                 f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
@@ -122,11 +116,13 @@ class QuasiNewtonState:
         return 1.0
 
 
-class QuasiNewton:
+class QuasiNewton(Learner):
     """SciPy's L-BFGS-B (without bounds) or CG, one accepted step an ``iterate``."""
 
-    def __init__(self, problem: VectorProblem, config: QuasiNewtonConfig) -> None:
-        self.problem = problem
+    config_type: type[QuasiNewtonConfig] = QuasiNewtonConfig
+
+    def __init__(self, problem: Problem, config: QuasiNewtonConfig) -> None:
+        super().__init__(problem)
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
         self.calls: Calls | None = None
@@ -164,7 +160,7 @@ class QuasiNewton:
 
     def retarget(self, state: QuasiNewtonState, targets: Mapping[int, Floats]) -> None:
         """Change targets: the optimiser starts anew at the kept point, without curvature."""
-        if not isinstance(self.problem, TargetProblem):
+        if not isinstance(self.problem, Problem):
             raise ConfigError(
                 f"expected a problem whose targets can be replaced, got "
                 f"{type(self.problem).__name__}"
@@ -356,41 +352,18 @@ class _Run:
         self._finalizer()
 
 
-def build_lbfgs(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """L-BFGS, for the registry of learners."""
-    return _build("L-BFGS-B", problem, config, options)
+@dataclass(frozen=True, kw_only=True)
+class ConjugateGradientConfig(QuasiNewtonConfig):
+    """The settings of conjugate gradient."""
+
+    method: Method = "CG"
 
 
-def build_cg(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Conjugate gradient, for the registry of learners."""
-    return _build("CG", problem, config, options)
+class LBFGS(QuasiNewton):
+    """L-BFGS."""
 
 
-def _build(
-    method: Method, problem: VectorProblem, config: LearnerConfig, options: Options
-) -> Learner:
-    return QuasiNewton(problem, _config(method, config, options))
+class ConjugateGradient(QuasiNewton):
+    """Conjugate gradient."""
 
-
-def lbfgs_config(config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
-    """The settings of L-BFGS, for the registry; it raises what ``QuasiNewtonConfig`` raises."""
-    return _config("L-BFGS-B", config, options)
-
-
-def cg_config(config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
-    """The settings of conjugate gradient, for the registry."""
-    return _config("CG", config, options)
-
-
-def _config(method: Method, config: LearnerConfig, options: Options) -> QuasiNewtonConfig:
-    return QuasiNewtonConfig(
-        method=method, beta=config.beta, gamma=config.gamma, c=config.c, **options
-    )
+    config_type = ConjugateGradientConfig

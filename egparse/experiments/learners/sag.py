@@ -54,18 +54,16 @@ weighs it by 1 / (n p_i). The regulariser is no part of the L_i.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.learners.base import LearnerBase
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem
 from egparse.learners.sgd import Divergence
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
@@ -87,8 +85,8 @@ class SAGConfig(LearnerConfig):
         ConfigError: a loss without a gradient, or a value out of range.
     """
 
-    sampling: Literal["uniform", "non-uniform"] = "non-uniform"
-    saga: bool = False
+    sampling: Annotated[Literal["uniform", "non-uniform"], "of visits"] = "non-uniform"
+    saga: Annotated[bool, "the unbiased step"] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
@@ -97,10 +95,6 @@ class SAGConfig(LearnerConfig):
             raise ConfigError(
                 "sag expects a differentiable loss (0 < beta < inf, gamma >= 0), "
                 f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
-            )
-        if self.sampling not in ("uniform", "non-uniform"):
-            raise ConfigError(
-                f"sag: expected a sampling among uniform, non-uniform, got {self.sampling!r}"
             )
 
 
@@ -131,18 +125,27 @@ class SAGState:
     search: int = 0
 
 
-class SAG(LearnerBase[VectorProblem]):
+class SAG(Learner):
     """SAG or SAGA on a problem, which holds x during a pass and w after it; ``memory`` holds v."""
 
-    REMEMBERED = ("memory",)  # saved in checkpoints, beside the state
+    config_type = SAGConfig
 
-    def __init__(self, problem: VectorProblem, config: SAGConfig) -> None:
+    def __init__(self, problem: Problem, config: SAGConfig) -> None:
         super().__init__(problem)
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
         self._by_example = config.sampling == "non-uniform"
         self.memory = problem.with_own_weights()
         self._buffers = np.empty((6, self.longest))
+
+    def saved(self) -> Any:
+        """The sum of the gradients, in v of another problem."""
+        return list(self.memory.vectors())
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        for array, values in zip(self.memory.vectors(), saved, strict=True):
+            array[...] = values
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> SAGState:
         """w = v = 0; ``gold_theta`` is ignored."""
@@ -317,13 +320,3 @@ class SAG(LearnerBase[VectorProblem]):
                 return smoothness
             smoothness *= 2.0
         return start
-
-
-def build_sag(problem: VectorProblem, config: LearnerConfig, options: Options) -> Learner:
-    """SAG, for the registry of learners."""
-    return SAG(problem, sag_config(config, options))
-
-
-def sag_config(config: LearnerConfig, options: Options) -> SAGConfig:
-    """The settings of SAG, for the registry; it raises what ``SAGConfig`` raises."""
-    return SAGConfig(**asdict(config), **options)

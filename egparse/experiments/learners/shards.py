@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from egparse.errors import ConfigError
 from egparse.learners.losses import Loss
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays
 from egparse.types import Floats, Longs
 
@@ -28,12 +28,12 @@ def deal(n: int, shards: int) -> list[Longs]:
     return [np.arange(p, n, shards, dtype=np.int64) for p in range(shards)]
 
 
-class Shard:
+class Shard(Problem):
     """Some examples of a problem, as a problem: its example j is example ``examples[j]``. It shares
     v and the scratch arrays.
     """
 
-    def __init__(self, problem: VectorProblem, examples: Longs) -> None:
+    def __init__(self, problem: Problem, examples: Longs) -> None:
         self._problem, self._indices = problem, examples
         self._examples = examples.tolist()
         sizes = np.diff(problem.part_starts)[examples]
@@ -75,12 +75,12 @@ class Shard:
         """The arrays that hold v."""
         return self._problem.vectors()
 
-    def with_own_weights(self) -> VectorProblem:
+    def with_own_weights(self) -> Problem:
         """The same examples with a v of their own."""
         return Shard(self._problem.with_own_weights(), self._indices)
 
 
-def shared_like(problem: VectorProblem) -> Arrays:
+def shared_like(problem: Problem) -> Arrays:
     """Arrays of zeros, shaped like those of v, in memory that is shared with processes forked
     later.
     """
@@ -90,13 +90,13 @@ def shared_like(problem: VectorProblem) -> Arrays:
     ]
 
 
-def copy_weights(problem: VectorProblem, out: Arrays) -> None:
+def copy_weights(problem: Problem, out: Arrays) -> None:
     """Copy v into ``out``, array by array."""
     for array, weights in zip(out, problem.vectors(), strict=True):
         array[...] = weights
 
 
-def compile_kernels(problem: VectorProblem, loss: Loss) -> None:
+def compile_kernels(problem: Problem, loss: Loss) -> None:
     """Call every kernel once, so that it is compiled here and not again in each process; v does
     not change.
     """

@@ -27,7 +27,7 @@ from egparse.experiments.lectures.tasks import (
     tags,
 )
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.types import Floats, Ints, Longs
 
@@ -56,7 +56,7 @@ class Held(NamedTuple):
     right, of how many, (units, 2).
     """
 
-    problem: VectorProblem
+    problem: Problem
     dev: Callable[[float], Longs]
     test: Callable[[float], Longs]
     gold_theta: float

@@ -13,24 +13,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import clarabel
 import numpy as np
 from scipy import sparse
 
 from egparse.errors import EgparseError
-from egparse.learners.problem import KBestProblem, VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.types import Floats
 
 _ROUNDS = 200
 _AT_ONCE = 4  # constraints of an example that are added in one round
 _SUPPORT = 1e-6  # of the greatest multiplier: interior points are never 0
-
-
-class SeparableProblem(VectorProblem, KBestProblem, Protocol):
-    """What is asked of a problem: its two best structures, and weights that can be written."""
 
 
 class HardMargin(NamedTuple):
@@ -46,7 +42,7 @@ class HardMargin(NamedTuple):
 
 
 def hard_margin(
-    problem: SeparableProblem, examples: Sequence[int] = (), *, tolerance: float = 1e-4
+    problem: Problem, examples: Sequence[int] = (), *, tolerance: float = 1e-4
 ) -> HardMargin:
     """Set v to the w of least norm that separates the ``examples`` (all by default) with a margin
     of 1, less a ``tolerance``.
@@ -85,14 +81,14 @@ def hard_margin(
     return HardMargin(least / norm, bound, norm, supports, len(rows))
 
 
-def margin_of(problem: SeparableProblem) -> float:
+def margin_of(problem: Problem) -> float:
     """The margin of v on all examples; below 0 where one of them is wrong."""
     norm = math.sqrt(squared_norm(problem))
     least = min(_product(problem, i) for i in range(len(problem.part_starts) - 1))
     return least / norm if norm else -math.inf
 
 
-def _closest(problem: SeparableProblem, i: int, count: int) -> list[tuple[float, Floats]]:
+def _closest(problem: Problem, i: int, count: int) -> list[tuple[float, Floats]]:
     """The wrong structures y of greatest score, so many: v . F'(z_i - y), and z_i - y (parts,)."""
     scores = problem.scores(i).copy()
     gold = problem.gold(i).copy()
@@ -101,7 +97,7 @@ def _closest(problem: SeparableProblem, i: int, count: int) -> list[tuple[float,
     return [(float(scores @ changes), changes) for changes in wrong[:count]]
 
 
-def _product(problem: SeparableProblem, i: int) -> float:
+def _product(problem: Problem, i: int) -> float:
     """The least product of example i; inf without a wrong structure."""
     return min((product for product, _ in _closest(problem, i, 1)), default=math.inf)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from egparse.experiments.learners.parallel_gradient import GradientConfig, ParallelGradient
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import VectorProblem
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read, write
 
@@ -24,7 +24,7 @@ _STEPS = 400
 _GAP = 1e-6
 
 
-def measure_logistic(problem: VectorProblem, c: float, seed: int) -> dict[str, Any]:
+def measure_logistic(problem: Problem, c: float, seed: int) -> dict[str, Any]:
     """Figures of the objective of a problem whose v is in double precision."""
     random = np.random.default_rng(seed)
     learner = ParallelGradient(problem, GradientConfig(c=c, shards=1, processes=False))
@@ -80,7 +80,7 @@ def measure_logistic(problem: VectorProblem, c: float, seed: int) -> dict[str, A
     }
 
 
-def _empirical_counts(problem: VectorProblem) -> Any:
+def _empirical_counts(problem: Problem) -> Any:
     """sum_i F_i' z_i; v is overwritten."""
     problem.reset()
     for i in range(len(problem.part_starts) - 1):

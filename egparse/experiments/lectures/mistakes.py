@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.experiments.lectures.hard_margin import SeparableProblem, hard_margin, margin_of
+from egparse.experiments.lectures.hard_margin import hard_margin, margin_of
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.types import Floats
 
@@ -35,7 +36,7 @@ class Followed(NamedTuple):
     norms: Floats
 
 
-def follow_perceptron(problem: SeparableProblem, seed: int, passes: int = _PASSES) -> Followed:
+def follow_perceptron(problem: Problem, seed: int, passes: int = _PASSES) -> Followed:
     """Train until a pass makes no mistake, in a new random order each pass; v is left trained."""
     problem.reset()
     generator = np.random.default_rng(seed)
@@ -64,7 +65,7 @@ def follow_perceptron(problem: SeparableProblem, seed: int, passes: int = _PASSE
 
 
 def measure_theorem(
-    problem: SeparableProblem,
+    problem: Problem,
     seeds: Sequence[int],
     *,
     tolerance: float = 1e-4,
@@ -104,7 +105,7 @@ def measure_theorem(
     }
 
 
-def measure_sparsity(problem: SeparableProblem) -> dict[str, float]:
+def measure_sparsity(problem: Problem) -> dict[str, float]:
     """How many examples are support vectors, and how far w moves, relative to |w|, where it is
     trained on these alone.
     """
@@ -126,7 +127,7 @@ def measure_sparsity(problem: SeparableProblem) -> dict[str, float]:
     }
 
 
-def _margin_of_averaged(problem: SeparableProblem, seed: int, passes: int) -> float:
+def _margin_of_averaged(problem: Problem, seed: int, passes: int) -> float:
     """The margin of the average over the same visits."""
     learner = build("perceptron", problem, LearnerConfig(seed=seed))
     state = learner.initialise()
@@ -136,7 +137,7 @@ def _margin_of_averaged(problem: SeparableProblem, seed: int, passes: int) -> fl
         return margin_of(problem)
 
 
-def _margin_of_mira(problem: SeparableProblem, seed: int, k: int, passes: int) -> float:
+def _margin_of_mira(problem: Problem, seed: int, k: int, passes: int) -> float:
     """The margin of MIRA without slack, after a pass that does not move w, or so many passes."""
     config = LearnerConfig(beta=math.inf, gamma=1.0, c=_HARD_C, seed=seed)
     learner = build("mira", problem, config, k=k, averaged=False)

@@ -13,10 +13,12 @@ P(w*) >= P(w) - |g|^2 / (2C).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, ClassVar
 
+from annotated_types import Interval
 from scipy.sparse import csr_matrix
 
 from egparse.errors import ConfigError
@@ -31,10 +33,10 @@ from egparse.experiments.maxent.tron import TrustRegionNewton
 from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import VectorProblem, require_design
-from egparse.learners.registry import Options
+from egparse.learners.problem import Problem, require_design
 from egparse.types import Floats
 
+_VARIABLES = ("alpha", "_probabilities", "_random")
 _TABLE_BYTES = 8 * 10**9
 
 
@@ -50,9 +52,34 @@ class AdapterState:
         return 1.0
 
 
-class MaxentAdapter:
-    """``algorithm`` on a problem that has a design matrix; ``options`` are settings that only this
-    algorithm has.
+@dataclass(frozen=True, kw_only=True)
+class MaxentConfig(LearnerConfig):
+    """``settings`` are those that only one algorithm has; ``known`` are their annotations.
+
+    Raises:
+        ConfigError: another loss than log-linear, or a C that is not positive.
+    """
+
+    name: ClassVar[str]
+    known: ClassVar[Mapping[str, Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self.name, self)
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """Those of the algorithm."""
+        return dict(cls.known)
+
+    @classmethod
+    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
+        """With the options of the algorithm."""
+        return cls(**asdict(common), settings=dict(options))
+
+
+class MaxentAdapter(Learner):
+    """An algorithm on a problem that has a design matrix.
 
     Raises:
         ConfigError: another loss than log-linear, or a problem that is not multiclass or is too
@@ -60,21 +87,23 @@ class MaxentAdapter:
         EgparseError: attributes with negative values.
     """
 
-    def __init__(
-        self,
-        algorithm: type[MaxentLearner],
-        problem: VectorProblem,
-        config: LearnerConfig,
-        options: dict[str, Any],
-    ) -> None:
-        name = algorithm.name
-        _check(name, config)
-        self.problem, design = require_design(name, problem, sequences=False)
+    config_type: type[MaxentConfig] = MaxentConfig
+    algorithm: ClassVar[type[MaxentLearner]]
+
+    def __init__(self, problem: Problem, config: MaxentConfig) -> None:
+        super().__init__(problem)
+        design = require_design(config.name, problem, sequences=False)
         self.c = config.c
         found = maxent_problem(design)
-        if algorithm.tabulates:
-            _check_size(name, found)
-        self.learner = algorithm(found, sigma2=1.0 / config.c, **options)
+        if self.algorithm.tabulates:
+            _check_size(config.name, found)
+        settings = dict(config.settings)
+        if self.algorithm is DualCoordinateDescent:
+            settings = {"seed": config.seed, **settings}
+        try:
+            self.learner = self.algorithm(found, sigma2=1.0 / config.c, **settings)
+        except TypeError as error:
+            raise ConfigError(f"learner {config.name}: {error}") from error
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> AdapterState:
         """w = 0, whatever ``gold_theta``."""
@@ -101,6 +130,16 @@ class MaxentAdapter:
             {"gradient_norm": float(gradient @ gradient) ** 0.5},
         )
 
+    def saved(self) -> Any:
+        """The variables of algorithms that have some beside w."""
+        return {name: getattr(self.learner, name, None) for name in _VARIABLES}
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned."""
+        for name in _VARIABLES:
+            if hasattr(self.learner, name):
+                setattr(self.learner, name, saved[name])
+
     def model_weights(self, state: AdapterState) -> AbstractContextManager[None]:
         """Nothing to do: v is the model."""
         return nullcontext()
@@ -125,104 +164,6 @@ def maxent_problem(design: DesignMatrix) -> MaxentProblem:
     )
 
 
-def build_gis(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Generalised iterative scaling, for the registry of learners."""
-    return MaxentAdapter(GIS, problem, config, options)
-
-
-def build_iis(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Improved iterative scaling, for the registry of learners."""
-    return MaxentAdapter(IIS, problem, config, options)
-
-
-def build_scgis(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Sequential conditional iterative scaling, for the registry of learners."""
-    return MaxentAdapter(SCGIS, problem, config, options)
-
-
-def build_cd(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Coordinate descent, for the registry of learners."""
-    return MaxentAdapter(CoordinateDescent, problem, config, options)
-
-
-def build_cd_exact(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Coordinate descent with exact sub-problems, for the registry of learners."""
-    return MaxentAdapter(ExactCoordinateDescent, problem, config, options)
-
-
-def build_tron(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Trust region Newton, for the registry of learners."""
-    return MaxentAdapter(TrustRegionNewton, problem, config, options)
-
-
-def build_dual_cd(
-    problem: VectorProblem,
-    config: LearnerConfig,
-    options: Options,
-) -> Learner:
-    """Dual coordinate descent, for the registry of learners."""
-    return MaxentAdapter(DualCoordinateDescent, problem, config, {"seed": config.seed, **options})
-
-
-def check_gis(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that generalised iterative scaling does not have."""
-    _check("gis", config)
-
-
-def check_iis(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that improved iterative scaling does not have."""
-    _check("iis", config)
-
-
-def check_scgis(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that sequential scaling does not have."""
-    _check("scgis", config)
-
-
-def check_cd(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that coordinate descent does not have."""
-    _check("cd", config)
-
-
-def check_cd_exact(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that exact coordinate descent does not have."""
-    _check("cd-exact", config)
-
-
-def check_tron(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that trust region Newton does not have."""
-    _check("tron", config)
-
-
-def check_dual_cd(config: LearnerConfig, options: Options) -> None:
-    """Raise ConfigError for a loss or a C that dual coordinate descent does not have."""
-    _check("dual-cd", config)
-
-
 def _check(name: str, config: LearnerConfig) -> None:
     if (config.beta, config.gamma) != (1.0, 0.0):
         raise ConfigError(
@@ -241,3 +182,27 @@ def _check_size(learner: str, problem: MaxentProblem) -> None:
             f"bytes, got {size:,} "
             f"({problem.label_count} labels, {problem.context_count:,} contexts)"
         )
+
+
+def _learner(algorithm: type[MaxentLearner], **known: Any) -> type[MaxentAdapter]:
+    """The class of a learner, for the registry."""
+    config = type("Config", (MaxentConfig,), {"name": algorithm.name, "known": known})
+    kind = type(algorithm.__name__, (MaxentAdapter,), {"algorithm": algorithm})
+    kind.config_type = config  # type: ignore[attr-defined]
+    return kind
+
+
+_SEARCH = {
+    "gamma": Annotated[float, Interval(ge=1e-9, lt=0.5), "the decrease that is enough"],
+    "beta": Annotated[float, Interval(ge=1e-9, lt=1), "the factor of a step that is too long"],
+}
+
+GISLearner = _learner(GIS)
+IISLearner = _learner(IIS)
+SCGISLearner = _learner(SCGIS)
+CDLearner = _learner(CoordinateDescent, **_SEARCH)
+ExactCDLearner = _learner(ExactCoordinateDescent, **_SEARCH)
+TronLearner = _learner(
+    TrustRegionNewton, forcing=Annotated[float, Interval(ge=1e-6, lt=1), "of inner steps"]
+)
+DualCDLearner = _learner(DualCoordinateDescent)

@@ -43,7 +43,6 @@ class DualCoordinateDescent(MaxentLearner):
     name = "dual-cd"
     descends = False  # D rises, L need not fall
     has_dual = True
-    REMEMBERED = ("alpha",)  # saved in checkpoints, beside the state
 
     def __init__(self, problem: MaxentProblem, *, sigma2: float = 10.0, seed: int = 1) -> None:
         super().__init__(problem, sigma2=sigma2)

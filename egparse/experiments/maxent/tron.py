@@ -34,7 +34,6 @@ class TrustRegionNewton(MaxentLearner):
 
     name = "tron"
     evaluates = True
-    REMEMBERED = ("_probabilities",)  # saved in checkpoints, beside the state
 
     def __init__(
         self, problem: MaxentProblem, *, sigma2: float = 10.0, forcing: float = 0.1

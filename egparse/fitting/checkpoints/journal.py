@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.checkpoints.learners import pack_learner, restore_learner
-from egparse.fitting.checkpoints.record_file import faults_of, opened, write_record
+from egparse.fitting.checkpoints.record_file import Array, faults_of, opened, write_record
 from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
 from egparse.fitting.progress import Iteration, Listener, Step
@@ -53,10 +53,12 @@ class Journal:
     have written last.
     """
 
-    def __init__(self, folder: Path, facts: Mapping[str, Any], minutes: float) -> None:
+    def __init__(
+        self, folder: Path, facts: Mapping[str, Any], minutes: float, *, writes_model: bool = False
+    ) -> None:
         self.folder, self.minutes = folder, minutes
         self.seconds_before = 0.0
-        self._facts = dict(facts)
+        self._facts, self._writes_model = dict(facts), writes_model
         self._begun, self._written = time.process_time(), time.monotonic()
         self._entries = 0
 
@@ -86,8 +88,9 @@ class Journal:
             EgparseError: there is none, it is damaged, or of a run that other ``facts`` identify.
         """
         found = _read_facts(folder)
-        _require_same(folder, found["facts"], _as_read(facts))
-        journal = cls(folder, facts, found["minutes"] if minutes is None else minutes)
+        _require_same(folder, found["facts"], json.loads(json.dumps(dict(facts))))
+        minutes = found["minutes"] if minutes is None else minutes
+        journal = cls(folder, facts, minutes, writes_model=found["writes_model"])
         with faults_of(folder / _RUN):
             for path in sorted(folder.glob(f"*{_ENDING}")):
                 with opened(path) as record:
@@ -98,38 +101,36 @@ class Journal:
 
     def task(self, name: str) -> TaskEntry:
         """The entry of the next task."""
-        return TaskEntry(self, self._next_path(name), name)
+        return TaskEntry(self, name)
 
     def folds(self, name: str) -> FoldsEntry:
         """The entry of the next jackknifing."""
-        return FoldsEntry(self, self._next_path(name), name)
+        return FoldsEntry(self, name)
 
     def announce_model(self) -> None:
         """Note that the model is about to be written, so that a run that continues this one may
         replace it.
         """
-        self._write_facts(writes_model=True)
+        self._writes_model = True
+        self._write_facts()
 
     def remove(self) -> None:
         """Remove what the run no longer needs: all of it, once the model has been written."""
         remove(self.folder)
 
-    def _write_facts(self, *, writes_model: bool | None = None) -> None:
-        path = self.folder / _RUN
-        if writes_model is None:
-            writes_model = has_journal(self.folder) and may_replace_model(self.folder)
+    def _write_facts(self) -> None:
         values = {
             "format": FORMAT,
             "minutes": self.minutes,
-            "writes_model": writes_model,
+            "writes_model": self._writes_model,
             "facts": self._facts,
         }
-        write_atomically(path, json.dumps(values, indent=2).encode())
+        write_atomically(self.folder / _RUN, json.dumps(values, indent=2).encode())
 
-    def write(self, path: Path, values: dict[str, Any], packer: Packer) -> None:
+    def write(self, path: Path, values: dict[str, Any], arrays: Sequence[Array]) -> None:
         """Write a file of the journal."""
         spent = self.seconds_before + time.process_time() - self._begun
-        write_record(path, values | {"cpu_seconds": spent}, packer.arrays)
+        write_record(path, values | {"cpu_seconds": spent}, arrays)
         self._written = time.monotonic()
 
     def is_due(self) -> bool:
@@ -137,7 +138,8 @@ class Journal:
         waited = time.monotonic() - self._written
         return waited >= 60 * self.minutes or interruption.noted()
 
-    def _next_path(self, name: str) -> Path:
+    def next_path(self, name: str) -> Path:
+        """The file of the next entry."""
         self._entries += 1
         return self.folder / f"{self._entries:03d}-{name.replace(' ', '-')}{_ENDING}"
 
@@ -145,11 +147,11 @@ class Journal:
 class TaskEntry:
     """What a journal holds of one task; ``is_begun`` says whether an earlier run has written it."""
 
-    def __init__(self, journal: Journal, path: Path, name: str) -> None:
-        self._journal, self._path, self._name = journal, path, name
+    def __init__(self, journal: Journal, name: str) -> None:
+        self._journal, self._path, self._name = journal, journal.next_path(name), name
         self._records: list[Iteration] = []
         self._kept: Weights | None = None
-        self.is_begun = path.is_file()
+        self.is_begun = self._path.is_file()
 
     def listening(self, listener: Listener) -> Listener:
         """A listener that also remembers the records of passes."""
@@ -204,44 +206,36 @@ class TaskEntry:
         """Write that the task has ended, if the best has a reason; else, if it is time, all that it
         takes to continue from here.
         """
-        packer = Packer()
-        if best.reason:
-            self._write(best, stale, packer, None)
-            self._kept = None
-        elif self._journal.is_due():
+        if not (best.reason or self._journal.is_due()):
+            return
+        packer, training = Packer(), None
+        weights = kept = self._kept
+        assert kept is not None  # the first pass is the best so far
+        if not best.reason:
             training = pack_learner(prepared.learner, prepared.state, packer)
-            self._write(best, stale, packer, training)
-
-    def _write(self, best: Best[Any], stale: int, packer: Packer, training: Any) -> None:
-        assert self._kept is not None  # the first pass is the best so far
+            present = [packer.arrays[one["array"]] for one in training["v"]]
+            if all(map(np.array_equal, kept.vectors, present)):
+                weights = None
         values = {
             "task": self._name,
             "records": [list(one) for one in self._records],
             "kept": self._records.index(best.record),
             "reason": best.reason,
             "stale": stale,
-            "scale": self._kept.scale,
-            "weights": self._packed_weights(packer, training),
+            "scale": kept.scale,
+            "weights": weights and [packer.pack(array) for array in weights.vectors],
             "training": training,
         }
-        self._journal.write(self._path, values, packer)
-
-    def _packed_weights(self, packer: Packer, training: Any) -> list[Any] | None:
-        """The weights of the best predictor; None if they are the present ones."""
-        assert self._kept is not None
-        if training is not None:
-            present = [packer.arrays[one["array"]] for one in training["problem"]["problem"]]
-            pairs = zip(self._kept.vectors, present, strict=True)
-            if all(np.array_equal(kept, now) for kept, now in pairs):
-                return None
-        return [packer.pack(array) for array in self._kept.vectors]
+        self._journal.write(self._path, values, packer.arrays)
+        if best.reason:
+            self._kept = None
 
 
 class FoldsEntry:
     """What a journal holds of one jackknifing."""
 
-    def __init__(self, journal: Journal, path: Path, name: str) -> None:
-        self._journal, self._path, self._name = journal, path, name
+    def __init__(self, journal: Journal, name: str) -> None:
+        self._journal, self._path, self._name = journal, journal.next_path(name), name
 
     def restore(self, predicted: Ints) -> int:
         """The number of folds that are done, whose tags are written into ``predicted``.
@@ -258,9 +252,7 @@ class FoldsEntry:
     def after_fold(self, done: int, predicted: Ints, *, last: bool) -> None:
         """Write the tags that were predicted so far, if it is time or for the ``last`` fold."""
         if last or self._journal.is_due():
-            packer = Packer()
-            packer.pack(predicted)
-            self._journal.write(self._path, {"task": self._name, "folds": done}, packer)
+            self._journal.write(self._path, {"task": self._name, "folds": done}, [predicted])
 
 
 def check_free(folder: Path, *, force: bool) -> None:
@@ -320,22 +312,12 @@ def _read_facts(folder: Path) -> dict[str, Any]:
             f"{folder}: expected a checkpoint to resume, got none; --checkpoint MINUTES writes "
             "some, and with --resume beside it a run starts anew where there is none"
         )
-    path = folder / _RUN
-    with faults_of(path):
-        values = json.loads(read_regular(path))
+    with faults_of(folder / _RUN):
+        values = json.loads(read_regular(folder / _RUN))
         if values["format"] != FORMAT:
             raise ValueError(f"expected format {FORMAT}, got {values['format']}")
-        known = {
-            "facts": dict(values["facts"]),
-            "minutes": float(values["minutes"]),
-            "writes_model": bool(values["writes_model"]),
-        }
-    return known
-
-
-def _as_read(facts: Mapping[str, Any]) -> dict[str, Any]:
-    read: dict[str, Any] = json.loads(json.dumps(dict(facts)))
-    return read
+        facts, minutes = dict(values["facts"]), float(values["minutes"])
+        return {"facts": facts, "minutes": minutes, "writes_model": bool(values["writes_model"])}
 
 
 def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from egparse.config.reading import learning_sections
 from egparse.config.sections import TrainConfig
@@ -21,19 +21,6 @@ CHECKPOINTED = tuple(name for name in LEARNERS if name not in _NOT_SAVED)
 """Learners whose state can be saved."""
 
 
-@runtime_checkable
-class Remembering(Protocol):
-    """A learner that itself says what passes have changed beside v and the state, such as targets,
-    or the variables of other processes.
-    """
-
-    def memory(self) -> Any:
-        """Values that ``Packer.pack`` takes."""
-
-    def remember(self, memory: Any) -> None:
-        """Take over what ``memory`` returned, in a learner whose v and state are set already."""
-
-
 def check_savable(config: TrainConfig) -> None:
     """Check, before time is spent on training, that the states of all learners can be saved.
 
@@ -49,16 +36,15 @@ def check_savable(config: TrainConfig) -> None:
 
 
 def pack_learner(learner: Learner, state: Any, packer: Packer) -> dict[str, Any]:
-    """All that passes change: v, the state, and what the learner and those within it remember.
+    """All that passes change: v, the state, and what the learner itself says.
 
     Raises:
         CannotBeSaved: see ``Packer.pack``.
     """
     return {
-        "problem": packer.pack(problem_of(learner)),
+        "v": [packer.pack(array) for array in problem_of(learner).vectors()],
         "state": packer.pack(state),
-        "learner": packer.pack(learner),
-        "memories": [packer.pack(one.memory()) for one in _remembering(learner)],
+        "learner": packer.pack(learner.saved()),
     }
 
 
@@ -70,19 +56,10 @@ def restore_learner(
     What is not as it should be raises ValueError, TypeError, KeyError or IndexError.
     """
     unpacker = Unpacker(record)
-    unpacker.unpack(packed["problem"], problem_of(learner))
+    for one, array in zip(packed["v"], problem_of(learner).vectors(), strict=True):
+        found = unpacker.unpack(one, array)
+        if found is not array:
+            array[...] = found
     if unpacker.unpack(packed["state"], state) is not state:
         raise ValueError("expected the state of this learner, got another one")
-    unpacker.unpack(packed["learner"], learner)
-    for one, memory in zip(_remembering(learner), packed["memories"], strict=True):
-        one.remember(unpacker.unpack(memory, one.memory()))
-
-
-def _remembering(learner: Any) -> list[Remembering]:
-    """The learners that are asked what they remember: this one and those within it."""
-    found = []
-    while learner is not None:
-        if isinstance(learner, Remembering):
-            found.append(learner)
-        learner = getattr(learner, "learner", None)
-    return found
+    learner.restore(unpacker.unpack(packed["learner"], learner.saved()))

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ Array = npt.NDArray[Any]
 
 _VALUES = "values.json"
 _KINDS = "biuf"
+_CHUNK = 1 << 20
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -114,17 +115,19 @@ class Record:
                     f"expected an array of {into.dtype} of shape {into.shape}, got {dtype} of "
                     f"shape {shape}"
                 )
-            direct = into is not None and into.flags.c_contiguous and not fortran
-            flat = np.empty(math.prod(shape), dtype)
-            if direct and into is not None:
-                flat = into.reshape(-1)
-            _fill(member, flat)
-            found: Array = flat.reshape(shape, order="F" if fortran else "C")
-        if into is None:
-            return found
-        if not direct:
+            order: Literal["C", "F"] = "F" if fortran else "C"
+            # into the memory of the other one, where the order of elements is the same
+            found = into
+            if into is None or not (into.flags.fnc if fortran else into.flags.c_contiguous):
+                found = np.empty(shape, dtype, order=order)
+            room = cast(Array, found).reshape(-1, order=order).view(np.uint8)
+            for start in range(0, size, _CHUNK):
+                data = member.read(min(_CHUNK, size - start))
+                room[start : start + len(data)] = np.frombuffer(data, np.uint8)
+            member.read()  # at the end the checksum is compared
+        if into is not None and found is not into:
             into[...] = found
-        return into
+        return cast(Array, found if into is None else into)
 
     def _member(self, name: str) -> zipfile.ZipInfo:
         info = self._archive.getinfo(name)
@@ -146,16 +149,3 @@ def opened(path: Path) -> Iterator[Record]:
         zipfile.ZipFile(file) as archive,
     ):
         yield Record(archive)
-
-
-def _fill(member: IO[bytes], flat: Array) -> None:
-    """Read the rest of a member into an array (n,), and compare its checksum."""
-    room = flat.view(np.uint8)
-    done = 0
-    while done < len(room):
-        data = member.read(min(1 << 20, len(room) - done))
-        if not data:
-            raise EOFError(f"expected {len(room)} bytes of an array, got {done}")
-        room[done : done + len(data)] = np.frombuffer(data, np.uint8)
-        done += len(data)
-    member.read()  # at the end the checksum is compared

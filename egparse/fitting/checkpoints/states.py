@@ -2,10 +2,8 @@
 the same way.
 
 What can be saved: numbers, texts, arrays of numbers, generators of random numbers, and lists,
-tuples, dictionaries and objects of egparse that consist of these. Of a problem it is v, and of a
-learner what its passes change: numbers and generators, learners within it, and the attributes that
-its class names in ``REMEMBERED``. An attribute of an object in the state that its class names in
-``RECOMPUTED`` is left out.
+tuples, dictionaries and objects of egparse that consist of these. Objects with a method ``saved``
+say themselves what is saved of them, and take it back by ``restore``.
 
 A state is read into the one that ``initialise`` made: its arrays are filled in place where they
 have the right size, because others may look at them. Objects that are new there (a learner may
@@ -15,7 +13,7 @@ gather some) are made without calling anything of their class, which has to be l
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +21,17 @@ from egparse.errors import EgparseError
 from egparse.fitting.checkpoints.record_file import Array, Record, can_hold
 
 _NUMBERS = (bool, int, float)
+
+
+@runtime_checkable
+class Saved(Protocol):
+    """An object that says what a checkpoint keeps of it."""
+
+    def saved(self) -> Any:
+        """Values that can be saved."""
+
+    def restore(self, saved: Any) -> None:
+        """Continue from what ``saved`` returned of an object that was built in the same way."""
 
 
 class CannotBeSaved(EgparseError):
@@ -67,10 +76,8 @@ class Packer:
             return {"tuple": [self.pack(one) for one in value]}
         if type(value) is dict:
             return {"dict": [[self.pack(key), self.pack(one)] for key, one in value.items()]}
-        if _is_problem(value):
-            return {"problem": [self.pack(array) for array in value.vectors()]}
-        if _is_learner(value):
-            return {"learner": {name: self.pack(one) for name, one in _changing(value).items()}}
+        if isinstance(value, Saved):
+            return {"saved": self.pack(value.saved())}
         if type(value).__module__.startswith("egparse."):
             if isinstance(value, tuple):
                 return {"named": [_name_of(type(value)), [self.pack(one) for one in value]]}
@@ -129,17 +136,8 @@ class Unpacker:
             pairs = ((self.unpack(key), one) for key, one in content)
             known = into if isinstance(into, dict) else {}
             return {key: self.unpack(one, known.get(key)) for key, one in pairs}
-        if kind == "problem":
-            for one, array in zip(content, into.vectors(), strict=True):
-                new = self.unpack(one, array)
-                if new is not array:
-                    array[...] = new
-            return into
-        if kind == "learner":
-            for name, value in _changing(into).items():
-                new = self.unpack(content[name], value)
-                if new is not value:
-                    setattr(into, name, new)
+        if kind == "saved":
+            into.restore(self.unpack(content, into.saved()))
             return into
         if kind == "named":
             name, items = content
@@ -183,34 +181,11 @@ class Unpacker:
         return True
 
 
-def _is_problem(value: Any) -> bool:
-    return hasattr(value, "part_starts") and hasattr(value, "vectors")
-
-
-def _is_learner(value: Any) -> bool:
-    return hasattr(value, "initialise") and hasattr(value, "iterate")
-
-
-def _changing(learner: Any) -> dict[str, Any]:
-    """The attributes of a learner that its passes may change."""
-    remembered = getattr(type(learner), "REMEMBERED", ())
-    return {
-        name: value
-        for name, value in vars(learner).items()
-        if name in remembered
-        or type(value) in _NUMBERS
-        or isinstance(value, np.random.Generator)
-        or _is_learner(value)
-        or (isinstance(value, list | tuple) and len(value) and all(map(_is_learner, value)))
-    }
-
-
 def _attributes(value: Any) -> dict[str, Any] | None:
     """The attributes of an object that are saved; None if it is not an object with attributes."""
     if not hasattr(value, "__dict__") or isinstance(value, type) or callable(value):
         return None
-    recomputed = getattr(type(value), "RECOMPUTED", ())
-    return {name: one for name, one in vars(value).items() if name not in recomputed}
+    return dict(vars(value))
 
 
 def _item(into: Any, k: int) -> Any:

@@ -43,69 +43,139 @@ Each example has a learning rate; a step that lowers the dual is undone and trie
 one (ibid., section 7). The change of the dual costs nothing extra: entropy or cost come with the
 marginals, and |v|^2 is tracked while the weights change.
 
-We differ from the paper, unless configured ``as_published``, in the following:
+We differ from the paper (``egparse.experiments.learners.published_eg`` does not) in the following:
 
 * the start is near the correct structures, where the paper's bounds assume the uniform one;
 * a pass visits every example once, in random order, where the paper draws with replacement;
 * examples that still gain are visited more often (``egparse.learners.eg.example_sampling``);
-* learning rates start at ``eta`` and are not calibrated on a share of the data
-  (``egparse.learners.eg.calibration``), they have an upper limit, and a visit tries 12 at most;
+* learning rates start at ``eta`` and are not calibrated on a share of the data, they have an upper
+  limit, and a visit tries 12 at most;
 * groups of parts may have learning rates from the second derivatives of the dual
   (``egparse.learners.eg.step.propose_step_in_groups``).
 
 In any case a fall of the dual below rounding counts as none. v is made of the stored marginals
 (float32), so that it equals its dual expression whatever the rounding of theta.
-
-At the fixed rate of ``search`` = *proven*, with draws with replacement, T steps close in on the
-optimum Q* of the log-linear dual at the rate of ibid., Theorem 2, eq. 17 (with Q for minus the
-dual, and D for the divergence of the optimum from the start):
-
-    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
-
-and max-margin at that of eq. 16, n / T in place of the exponential.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Ge, Interval
 
 from egparse.errors import ConfigError
-from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.calibration import calibrated_eta
-from egparse.learners.eg.config import EGConfig, Loss
-from egparse.learners.eg.example_sampling import sample_examples
-from egparse.learners.eg.radii import largest_entry, squared_radii
-from egparse.learners.eg.step import (
-    GROUP_ATTEMPTS,
-    PLAIN,
-    DualVariables,
-    StepBuffers,
-    StepRule,
-    accept_step,
-    evaluate_step,
-    propose_step,
-    propose_step_in_groups,
-    record_gain,
-    store_step,
-    without_rounding,
-)
-from egparse.learners.losses import HINGE, LOG_LINEAR
-from egparse.learners.problem import (
-    CompiledStepsProblem,
-    CompiledSumsProblem,
-    CompiledVisitsProblem,
-    GroupedProblem,
-    Problem,
-)
-from egparse.types import Floats, Longs, Mask, Shorts, Singles
+from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY, sample_examples
+from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, DualVariables, StepRule
+from egparse.learners.learner import Learner, LearnerConfig, in_blocks, over_views, visits_of
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Longs, Mask, Singles
 
-__all__ = ["EGConfig", "EGState", "Loss", "OnlineEG"]
+Rate = Annotated[float, Interval(ge=1e-9, le=1e9)]
 
 _CHUNK = 1000  # examples between two calls of the callback
+_FORMS = {LOG_LINEAR: PLAIN, HINGE: HINGED}
+
+# The greatest K / C. Where C is small, the features that examples share limit the steps, and the
+# line search adapts the rates to that.
+_MAX_CURVATURE_PER_C = 4.0
+
+
+def require_dual_loss(loss: Loss) -> None:
+    """Raise ConfigError for the loss of the perceptron (beta = inf, gamma = 0)."""
+    if loss == PERCEPTRON:
+        raise ConfigError(
+            "exponentiated gradient expects a loss whose optimum is not w = 0: beta < inf or "
+            f"gamma > 0, got beta = {loss.beta:g}, gamma = {loss.gamma:g}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class EGConfig(LearnerConfig):
+    """``anneal_from`` (>= c) starts C higher and lets it decay to ``c`` by ``anneal_decay`` an
+    iteration after ``anneal_hold`` iterations (Collins et al. 2008, section 7.1.1); 0 means no
+    annealing.
+
+    ``search`` adapts the learning rate of an example, which starts at ``eta``: *halving* as in the
+    paper (halve until the dual does not fall, then times ``growth``), or *quadratic*:
+    ``relaxation`` times the best rate along the last step. At most ``max_halvings`` rates are tried
+    at a visit, none above beta, the rate that leads to the fixed point of the step in one go, which
+    is 1 for the log-linear loss and infinite for max-margin.
+
+    ``curvature`` K gives each group of parts a learning rate, eta / (1 + beta K u / C), where u
+    measures how undecided the group is (``propose_step_in_groups``). It is for losses with finite
+    beta of problems with groups; 0 means one rate for each example, as in the paper.
+
+    ``round_fraction`` < 1 splits a pass into rounds, each with this fraction of the work of a pass,
+    and visits the examples that gained most at their last visit more often
+    (``egparse.learners.eg.example_sampling``); 1 visits every example once in a pass, as in the
+    paper. Every example is visited also while the last gains add up to the fraction
+    ``prioritise_below_gain`` of the dual or more; inf prioritises from the second pass on, which
+    pays where few examples matter (entities). ``visit_cost`` is the unit of work: with *parts*
+    gains are compared per part, with *examples* per visit. Each example is visited in a round with
+    a probability of at least ``min_visit_probability``.
+
+    Raises:
+        ConfigError: the loss of the perceptron.
+    """
+
+    eta: Annotated[Rate, "the first learning rate of an example"] = 0.5
+    search: Annotated[Literal["halving", "quadratic"], "how rates adapt"] = "halving"
+    relaxation: Annotated[float, Interval(ge=1e-3, lt=2), "quadratic search: of the best rate"] = (
+        1.6
+    )
+    growth: Annotated[float, Interval(ge=1, le=1000), "halving: factor after a step"] = 1.05
+    curvature: Annotated[float, Interval(ge=0, le=1e9), "K of the rates of groups of parts"] = 0.0
+    max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = 12
+    round_fraction: Annotated[
+        float, Interval(ge=1e-3, le=1), "the work of a round, of that of a pass"
+    ] = 0.3
+    prioritise_below_gain: Annotated[
+        float, Ge(0), "gains, as a fraction of the dual, below which rounds begin"
+    ] = 0.02
+    visit_cost: Annotated[Literal["parts", "examples"], "the unit of work"] = "parts"
+    min_visit_probability: Annotated[
+        float, Interval(ge=0, le=1), "of an example that gains nothing, in a round"
+    ] = MIN_VISIT_PROBABILITY
+    anneal_from: Annotated[float, Ge(0), "the first C (0: no annealing)"] = 0.0
+    anneal_decay: Annotated[float, Interval(ge=1e-9, le=1), "factor of C after a pass"] = 0.7
+    anneal_hold: Annotated[int, Interval(ge=0, le=1_000_000_000), "passes before C decays"] = 1
+
+    def __post_init__(self) -> None:
+        require_dual_loss(self.loss)
+
+    def c_at(self, iteration: float) -> float:
+        """The regularisation constant C after so many iterations (0 at the start, fractions within
+        one).
+        """
+        steps = max(0.0, iteration - self.anneal_hold + 1)
+        return self.c + max(0.0, self.anneal_from - self.c) * float(self.anneal_decay**steps)
+
+    def rule(self, c: float) -> StepRule:
+        """The settings of a step under a regularisation constant C."""
+        loss = self.loss
+        return StepRule(
+            c=c,
+            form=_FORMS.get(loss, WEIGHTED),
+            entropy=1.0 / loss.beta,
+            gamma=float(loss.gamma),
+            quadratic=self.search == "quadratic",
+            growth=self.growth,
+            relaxation=self.relaxation,
+            # beyond beta a step would overshoot its fixed point, theta = beta (gamma cost + s / C)
+            largest=float(loss.beta),
+            attempts=self.max_halvings,
+            curvature=(
+                min(self.curvature, _MAX_CURVATURE_PER_C * c / loss.beta)
+                if loss.differentiable
+                else 0.0
+            ),
+            floor=FLOOR,
+        )
 
 
 @dataclass
@@ -154,101 +224,55 @@ class EGState:
         return self.duals.eta
 
 
-class OnlineEG(LearnerBase[Problem]):
-    """Online EG on a problem; the problem holds v."""
+class OnlineEG(Learner):
+    """Online EG on a problem; the problem holds v.
+
+    With several ``threads`` the sums of the certificate are those of runs of examples, a thread
+    each, where the problem has views: they only read v, so that the path is the same, and the last
+    digits of the certificate depend on the number of threads.
+    """
+
+    config_type = EGConfig
 
     def __init__(self, problem: Problem, config: EGConfig) -> None:
         super().__init__(problem)
-        self.config = config
+        self.config, self.loss = config, config.loss
         sizes = np.diff(problem.part_starts).astype(np.float64)
         by_example = config.visit_cost == "examples"
         self._visit_costs = np.ones(len(sizes)) if by_example else np.maximum(1.0, sizes)
-        self._trial = np.empty(self.longest)
-        self._marginals = np.empty(self.longest)
-        self._changes = np.empty(self.longest)
-        self._open_mass = np.empty(self.longest + 2)
-        self._member = config.member
-        in_groups = config.curvature > 0 and self._member.differentiable
-        self._groups = problem.groups if in_groups and isinstance(problem, GroupedProblem) else None
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """Distributions near the correct structures: theta is ``gold_theta`` (a number, or one for
-        each example) on correct parts and 0 elsewhere. With ``start`` = *uniform* it is 0
-        everywhere.
-
-        The first learning rate is found here, if it is to be calibrated or proven.
+        each example) on correct parts and 0 elsewhere.
         """
-        uniform = self.config.start == "uniform"
-        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
-        state = self._blank()
-        if self.config.calibrate:
-            state.first_eta = calibrated_eta(self, state, height)
-        elif self.config.search == "proven":
-            state.first_eta = self._proven_eta()
-        state.eta[:] = state.first_eta
+        state = self.blank_state()
+        height = np.full(self.n, gold_theta, dtype=np.float64)
         self.problem.reset()
-        problem = self.problem
-        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
-            norm = problem.start_all(height, state.duals)
-            if norm is not None:
-                state.squared_norm = norm
-                return state
-        self._fill(state, height, range(self.n))
+        state.squared_norm = self.problem.start(height, self.loss, state.duals)
         return state
 
-    def begin(self, height: Floats, examples: Longs) -> EGState:
-        """A state of which only some examples are at the start, with theta ``height[i]`` on the
-        correct parts of example i; v is made of those.
-        """
-        self.problem.reset()
-        state = self._blank()
-        self._fill(state, height, examples.tolist())
-        return state
-
-    def take_step(self, state: EGState, i: int, eta: float) -> bool:
-        """One step on example i at a given rate, which is kept whatever it does; returns whether
-        the dual did not fall.
-        """
-        rule = self.config.rule(state.c)
-        buffers, constant = self._buffers(state.duals, i, rule), self._constant(i, rule)
-        groups = None if self._groups is None else self._groups(i)
-        state.evaluations += 1
-        value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
-        increase = value - float(state.duals.value[i]) - norm_change / (2 * rule.c)
-        increase = without_rounding(buffers, rule, increase)
-        rises, _ = accept_step(rule, eta, increase, slope, norm_change)
-        state.squared_norm += norm_change
-        store_step(buffers)
-        record_gain(state.duals, i, value, increase)
-        return bool(rises)
+    def blank_state(self) -> EGState:
+        """A state without distributions."""
+        total, config = int(self.problem.part_starts[-1]), self.config
+        duals = DualVariables(
+            theta=np.zeros(total, dtype=np.float32),
+            marginals=np.zeros(total, dtype=np.float32),
+            value=np.zeros(self.n),
+            eta=np.full(self.n, config.eta),
+            gain=np.zeros(self.n),
+        )
+        generator = np.random.default_rng(config.seed)
+        rates = np.zeros(self.n, dtype=bool)
+        return EGState(duals, 0.0, config.c_at(0), 0, 0, generator, rates, config.eta)
 
     def update(self, state: EGState, i: int) -> float:
         """One step on example i; returns the increase of the dual."""
-        problem, duals, rule = self.problem, state.duals, self.config.rule(state.c)
-        buffers, constant = self._buffers(duals, i, rule), self._constant(i, rule)
-        eta = state.first_eta if self.config.restart_eta else float(duals.eta[i])
-        groups = None if self._groups is None or state.single_rate[i] else self._groups(i)
-        for attempt in range(rule.attempts):
-            if groups is not None and attempt == GROUP_ATTEMPTS:
-                # a step in groups may lower the dual at any rate; a step with one rate raises it,
-                # if the rate is small enough
-                groups, state.single_rate[i], eta = None, True, float(duals.eta[i])
-            state.evaluations += 1
-            value, slope, norm_change = self._attempt(buffers, rule, i, constant, eta, groups)
-            # change of H(alpha_i) or E[cost], less that of |v|^2 / (2C)
-            increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
-            increase = without_rounding(buffers, rule, increase)
-            accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
+        step = self.problem.step(i, self.config.rule(state.c), state.duals, state.single_rate)
+        state.evaluations += step.evaluations
+        for norm_change in step.norm_changes:
             state.squared_norm += norm_change
-            if accepted:
-                store_step(buffers)
-                record_gain(duals, i, value, increase)
-                break
-            np.negative(buffers.changes, out=buffers.changes)
-            state.squared_norm += problem.add(i, buffers.changes)
-        duals.eta[i] = eta
         self._attend(state, i)
-        return increase if accepted else 0.0
+        return step.increase
 
     def retarget(self, state: EGState, targets: Mapping[int, Floats]) -> None:
         """Change targets t_i, and with them v = sum_i F_i' (t_i - mu_i), and the costs, which may
@@ -257,59 +281,38 @@ class OnlineEG(LearnerBase[Problem]):
         Raises:
             ConfigError: a loss with beta = inf, or a problem whose targets cannot be replaced.
         """
-        member = self._member
-        if not member.differentiable:
+        loss, problem = self.loss, self.problem
+        if not loss.differentiable:
             raise ConfigError(
                 "expected a loss with finite beta, such as log-linear, to learn from "
-                f"distributions, got {self.config.loss}"
+                f"distributions, got beta = {loss.beta:g}"
             )
-        problem = self._problem_with_targets()
         for i, target in targets.items():
             changes = -problem.gold(i)
             marginals = state.marginals[self._parts_of(i)]
-            cost = self._expected_cost(i, marginals) if member.gamma else 0.0
-            moved = problem.set_target(i, target) / member.beta
-            if member.gamma:
-                moved += member.gamma * (self._expected_cost(i, marginals) - cost)
+            cost = problem.expected_cost(i, marginals) if loss.gamma else 0.0
+            moved = problem.set_target(i, target) / loss.beta
+            if loss.gamma:
+                moved += loss.gamma * (problem.expected_cost(i, marginals) - cost)
             state.duals.value[i] += moved
             changes += problem.gold(i)
             state.squared_norm += problem.add(i, changes)
 
+    def set_c_of(self, state: EGState, c: float) -> None:
+        """Go on with another C: the dual variables are feasible for every C."""
+        state.c = c
+
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
-        if self.config.restart_eta:  # for every visit: there are no two visits to an example
-            state.eta[order] = state.first_eta
-        if isinstance(self.problem, CompiledStepsProblem) and self.attendant is None:
-            rule = self.config.rule(state.c)
-            evaluations, norm_change = self.problem.run_steps(order, rule, state.duals)
-            state.evaluations += evaluations
-            state.squared_norm += norm_change
+        if self.attendant is not None:
+            for i in order.tolist():
+                self.update(state, i)
             return
         rule = self.config.rule(state.c)
-        fewer_calls = rule.form == PLAIN and self.attendant is None
-        if fewer_calls and isinstance(self.problem, CompiledVisitsProblem):
-            self._visit(self.problem, state, order, rule)
-            return
-        for i in order.tolist():
-            self.update(state, i)
-
-    def _visit(
-        self, problem: CompiledVisitsProblem, state: EGState, order: Longs, rule: StepRule
-    ) -> None:
-        """``update`` by the problem."""
-        if self._groups is not None:
-            done = problem.visit_all(order, rule, state.duals, state.single_rate)
-            if done is not None:
-                state.evaluations += done[0]
-                state.squared_norm += done[1]
-                return
-        for i in order.tolist():
-            grouped = self._groups is not None and not state.single_rate[i]
-            visit = problem.visit(i, rule, state.duals, grouped)
-            state.evaluations += visit.evaluations
-            for norm_change in visit.norm_changes:
-                state.squared_norm += norm_change
-            state.single_rate[i] |= grouped and not visit.grouped
+        evaluations, state.squared_norm = self.problem.sweep(
+            order, rule, state.duals, state.single_rate, state.squared_norm
+        )
+        state.evaluations += evaluations
 
     def iterate(self, state: EGState, callback: Callable[[int], None] | None = None) -> None:
         """The work of one pass over the examples, with the C of this iteration. ``callback`` gets
@@ -351,25 +354,21 @@ class OnlineEG(LearnerBase[Problem]):
 
     def sums(self, state: EGState, c: float) -> tuple[float, float]:
         """The sum of the losses at w = v / c, and that of what the rounding takes from the dual."""
-        problem = self.problem
-        if isinstance(problem, CompiledSumsProblem) and self._member == LOG_LINEAR:
-            sums = problem.sum_losses(c, state.duals)
-            if sums is not None:
-                return sums
-        loss, correction = 0.0, 0.0
-        if isinstance(problem, CompiledVisitsProblem) and self._member == LOG_LINEAR:
-            sums = problem.certify_all(c, state.duals)
-            if sums is not None:
-                return sums
-            for i in range(self.n):
-                own = problem.certify(i, c, state.duals)
-                loss, correction = loss + own[0], correction + own[1]
-            return loss, correction
-        for i in range(self.n):
-            scores = problem.scores(i)
-            loss += self._loss(i, scores, c)
-            correction += self._rounding(state, i, scores, c)
-        return loss, correction
+
+        def of(part: Problem, run: slice) -> tuple[float, float]:
+            starts, duals = self.problem.part_starts, state.duals
+            parts = slice(int(starts[run.start]), int(starts[run.stop]))
+            shares = DualVariables(
+                duals.theta[parts],
+                duals.marginals[parts],
+                duals.value[run],
+                duals.eta[run],
+                duals.gain[run],
+            )
+            return part.sums(c, self.loss, shares)
+
+        sums = over_views(self.problem, self.threads, of)
+        return sum(loss for loss, _ in sums), sum(correction for _, correction in sums)
 
     def next_visits(self, state: EGState, by_gain: bool) -> Longs:
         """The examples to visit next, in order: those of a pass over all or, ``by_gain``, of a
@@ -377,7 +376,7 @@ class OnlineEG(LearnerBase[Problem]):
         """
         config = self.config
         if not by_gain:
-            return self._whole_pass(state.generator)
+            return visits_of(self.n, state.generator)
         sampled = sample_examples(
             state.duals.gain,
             self._visit_costs,
@@ -395,134 +394,3 @@ class OnlineEG(LearnerBase[Problem]):
             return False
         threshold = self.config.prioritise_below_gain * abs(self.dual(state, self.config.c))
         return float(state.duals.gain.sum()) < threshold
-
-    def _whole_pass(self, generator: np.random.Generator) -> Longs:
-        """The examples of a pass over all of them, (n,)."""
-        if self.config.order == "cyclic":
-            return np.arange(self.n)
-        if self.config.order == "drawn":
-            return generator.integers(self.n, size=self.n)
-        return in_blocks(generator.permutation(self.n), self.n, generator)
-
-    def _blank(self) -> EGState:
-        """A state without distributions."""
-        total = int(self.problem.part_starts[-1])
-        duals = DualVariables(
-            theta=np.zeros(total, dtype=np.float32),
-            marginals=np.zeros(total, dtype=np.float32),
-            value=np.zeros(self.n),
-            eta=np.full(self.n, self.config.eta),
-            gain=np.zeros(self.n),
-        )
-        return EGState(
-            duals,
-            0.0,
-            self.config.c_at(0),
-            0,
-            0,
-            np.random.default_rng(self.config.seed),
-            np.zeros(self.n, dtype=bool),
-            self.config.eta,
-        )
-
-    def _fill(self, state: EGState, height: Floats, examples: Iterable[int]) -> None:
-        """Set theta of some examples, and what follows from it; v gets what they add to it."""
-        problem, duals = self.problem, state.duals
-        for i in examples:
-            parts, gold = self._parts_of(i), problem.gold(i)
-            theta, marginals, changes = self._scratch(len(gold))
-            theta[:] = np.where(gold > 0, np.float32(height[i]), 0.0)
-            log_z = problem.marginals(i, theta, marginals)
-            duals.theta[parts], duals.marginals[parts] = theta, marginals
-            marginals[:] = duals.marginals[parts]
-            duals.value[i] = self._value(i, log_z, theta, marginals)
-            changes[:] = gold - marginals
-            state.squared_norm += problem.add(i, changes)
-
-    def _proven_eta(self) -> float:
-        """1 / (1 / beta + |A|) (Theorem 2), for the least C of the run."""
-        bound = largest_entry(squared_radii(self.problem), self.config.c)
-        smoothness = bound + 1.0 / self._member.beta
-        return 1.0 / smoothness if smoothness > 0 else 1.0
-
-    def _attempt(
-        self,
-        buffers: StepBuffers,
-        rule: StepRule,
-        i: int,
-        constant: float,
-        eta: float,
-        groups: Shorts | None,
-    ) -> tuple[float, float, float]:
-        """Propose a step and move v along it; returns value and slope (``evaluate_step``) and the
-        change of |v|^2.
-        """
-        if groups is None:
-            propose_step(buffers, rule, eta)
-        else:
-            propose_step_in_groups(buffers, rule, eta, groups, self._open_mass)
-        log_z = self.problem.marginals(i, buffers.trial, buffers.marginals)
-        value, slope = evaluate_step(buffers, rule, log_z, constant)
-        return value, slope, self.problem.add(i, buffers.changes)
-
-    def _constant(self, i: int, rule: StepRule) -> float:
-        """The constant of the cost, where the loss has one."""
-        return 0.0 if rule.form == PLAIN else self.problem.cost_constant(i)
-
-    def _buffers(self, duals: DualVariables, i: int, rule: StepRule) -> StepBuffers:
-        parts = self._parts_of(i)
-        theta = duals.theta[parts]
-        scores = self.problem.scores(i)
-        # the log-linear loss has no use for the cost
-        cost = scores if rule.form == PLAIN else self.problem.cost(i)
-        return StepBuffers(theta, duals.marginals[parts], scores, cost, *self._scratch(len(theta)))
-
-    def _loss(self, i: int, scores: Floats, c: float) -> float:
-        """L_i(w) at w = v / C: log Z or the best cost-augmented score, less the correct score; in
-        general log Z(beta (s + gamma cost)) / beta + gamma q - s'z.
-        """
-        problem, member = self.problem, self._member
-        potentials, out, _ = self._scratch(len(scores))
-        np.multiply(scores, 1.0 / c, out=potentials)
-        correct = float(potentials @ problem.gold(i))
-        if member == LOG_LINEAR:
-            return problem.marginals(i, potentials, out) - correct
-        if member == HINGE:
-            potentials += problem.cost(i)
-            return problem.argmax(i, potentials, out) + problem.cost_constant(i) - correct
-        return member.value(problem, i, potentials, out)
-
-    def _rounding(self, state: EGState, i: int, scores: Floats, c: float) -> float:
-        """The dual at the exact marginals of theta less that at the stored ones, up to the square
-        of the rounding.
-        """
-        parts = self._parts_of(i)
-        potentials, out, _ = self._scratch(len(scores))
-        potentials[:] = state.theta[parts]
-        self.problem.marginals(i, potentials, out)
-        # d dual / d mu = s / C + gamma cost - theta / beta
-        gradient = scores / c
-        if self._member == HINGE:
-            gradient += self.problem.cost(i)
-        elif self._member == LOG_LINEAR:
-            gradient -= potentials
-        else:
-            gradient += self._member.gamma * self.problem.cost(i) - potentials / self._member.beta
-        return float(gradient @ (out - state.marginals[parts]))
-
-    def _value(self, i: int, log_z: float, potentials: Floats, marginals: Floats) -> float:
-        """H / beta + gamma E[cost] of the distribution of the potentials."""
-        value = 0.0
-        if self._member.differentiable:
-            used = marginals > 0
-            value = log_z - float(potentials[used] @ marginals[used])
-            value /= self._member.beta
-        if self._member.gamma:
-            value += self._member.gamma * self._expected_cost(i, marginals)
-        return value
-
-    def _expected_cost(self, i: int, marginals: Floats | Singles) -> float:
-        return float(self.problem.cost(i) @ marginals) + self.problem.cost_constant(i)
-
-    def _scratch(self, size: int) -> tuple[Floats, Floats, Floats]:
-        return self._trial[:size], self._marginals[:size], self._changes[:size]

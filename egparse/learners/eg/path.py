@@ -151,7 +151,7 @@ def follow(
             _change_rates(state, c, path.rates)
         state.c, state.iteration = c, 0
         state.duals.gain[:] = 0.0
-        at_c = OnlineEG(learner.problem, replace(learner.config, c=c, anneal_from=0.0))
+        at_c = type(learner)(learner.problem, replace(learner.config, c=c, anneal_from=0.0))
         yield _solve(at_c, state, path, report)
 
 

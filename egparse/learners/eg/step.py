@@ -1,12 +1,12 @@
 """One step of online EG on one example: propose it, evaluate it, accept or reject it, store it.
 
 Source: Collins et al. 2008, sections 4 and 7; see ``egparse.learners.eg.online`` for the dual.
-Problems with short examples call these kernels from a compiled loop (``CompiledStepsProblem``), all
-others through ``OnlineEG.update``.
+``Problem.step`` calls these kernels, and problems with short examples do so from a compiled loop.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +82,16 @@ class StepBuffers(NamedTuple):
     trial: Floats
     marginals: Floats
     changes: Floats
+
+
+class Step(NamedTuple):
+    """What a step took: calls of inference, the changes of |v|^2 one after the other, and the
+    increase of the dual.
+    """
+
+    evaluations: int
+    norm_changes: Sequence[float]
+    increase: float
 
 
 @njit(fast=True)

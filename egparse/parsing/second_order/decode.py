@@ -163,7 +163,6 @@ def _parse(
 
 @njit(inline=True)
 def _score_parts(codes: Codes, parts: Parts, model: KernelModel, places: UInt32s) -> Floats:
-    """The scores of all parts."""
     scores = np.empty(parts.graph.pairs[-1] + parts.labels.labels.shape[0])
     # a literal False would be another type to numba, and visit_parts would be compiled for it anew
     is_change = scores.shape[0] < 0
@@ -256,7 +255,6 @@ def _decode(
 def _write_probabilities(
     graph: ArcGraph, heads: Ints, marginals: Floats, probabilities: Floats
 ) -> None:
-    """Write the marginals of the tree's arcs to ``probabilities`` (n,)."""
     for a in range(graph.arcs.shape[0]):
         dependent = graph.arcs[a, 1]
         if heads[dependent] == graph.arcs[a, 0]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from egparse.parsing.arc_parser import ScoredTree
+from egparse.parsing.parser import ScoredTree
 from egparse.parsing.second_order.decode import SCHEDULE
 from egparse.parsing.second_order.features import sum_labels, visit_parts
 from egparse.parsing.second_order.parts import (
@@ -30,7 +30,7 @@ def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
     """Up to ``k`` trees of a sentence with column values (n + 1, columns), best first; none if the
     arcs that the pruner keeps have no tree.
 
-    See ``SecondOrderParser.k_best``.
+    See ``SecondOrderParser.k_best_of``.
     """
     if len(values) == 1:
         return []
@@ -55,7 +55,7 @@ def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
 def _k_best_crossing(
     graph: ArcGraph, potentials: Floats, k: int, single_root: bool
 ) -> tuple[float, list[BestTree]]:
-    """The estimate of log Z that ``SecondOrderParser.k_best`` describes, and trees by descending
+    """The estimate of log Z that ``SecondOrderParser.k_best_of`` describes, and trees by descending
     score; none if there is no tree.
     """
     size, m = len(graph.into) - 1, len(graph.arcs)

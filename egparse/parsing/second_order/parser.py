@@ -6,26 +6,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from egparse.features.arcs import MAX_TEMPLATES
-from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.arc_parser import (
-    HeadsWithProbabilities,
-    Parser,
-    ScoredTree,
-    check_k_best,
-    sentence_values,
-)
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.candidates import candidate_arcs
 from egparse.parsing.columns import arc_column_names
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
 from egparse.parsing.label_candidates import MOST_LABELS, ArcLabelDictionary
 from egparse.parsing.long_sentences import LONGEST, WINDOW, parse_in_pieces
+from egparse.parsing.parser import AnyParser, HeadsWithProbabilities, ScoredTree
 from egparse.parsing.second_order.decode import (
     PARSED,
     SKIPPED,
@@ -37,7 +30,8 @@ from egparse.parsing.second_order.features import Templates, compile_templates
 from egparse.parsing.second_order.k_best import k_best_trees
 from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
 from egparse.parsing.tree_inference import Trees
-from egparse.storage.quantised_weights import pack_weights, quantise
+from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     TEMPERATURE,
     Array,
@@ -51,7 +45,7 @@ from egparse.storage.schema import (
     Strings,
 )
 from egparse.structures.trees.dependency_trees import NO_HEAD
-from egparse.types import Floats, Ints, Mask, Singles
+from egparse.types import Ints, Mask, Singles
 
 _TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
 
@@ -81,9 +75,10 @@ STORED_PARSER = Record(
 
 
 @dataclass(frozen=True)
-class SecondOrderParser:
+class SecondOrderParser(AnyParser):
     """The pruner, the weights of parts, and what lists candidate arcs, labels and pairs and
-    extracts their features; immutable.
+    extracts their features. A sentence gets the tree of the pruner, and its probabilities, if the
+    arcs that the pruner keeps have no tree, or if constraints allow no projective tree over them.
 
     ``labels`` are the strings behind the label ranks of the dictionary; training that continues
     from this parser needs them.
@@ -100,28 +95,17 @@ class SecondOrderParser:
     temperature: float = 1.0
     labels: tuple[str, ...] = ()
 
-    name = "parser"
-    layers = ("heads",)
-
-    def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``."""
-        limits = request.limits.get("heads")
-        if "heads" not in request.asked:
-            return {"heads": Values(self.predict(request.words, limits))}
-        return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
-
     def over(self, columns: Columns) -> SecondOrderParser:
-        """See ``Parser.over``."""
+        """See ``AnyParser``."""
         return replace(self, pruner=self.pruner.over(columns))
 
-    def size(self) -> dict[str, int]:
-        """The number of its weights, see ``SequenceModel.size``."""
-        return {
-            "labels": 0,
-            "attributes": self.weights.size,
-            "weights": int(np.count_nonzero(self.weights)),
-            "bytes": self.weights.nbytes,
-        }
+    def reduced(self, config: Any = None, columns: Columns | None = None) -> SecondOrderParser:
+        """See ``AnyParser``."""
+        return replace(super().reduced(), pruner=self.pruner.reduced())
+
+    def sentences(self, words: Words) -> Ragged[Ints]:
+        """See ``AnyParser``."""
+        return self.pruner.sentences(words)
 
     @property
     def trees(self) -> Trees:
@@ -133,63 +117,17 @@ class SecondOrderParser:
         """Whether trees have just one root."""
         return self.pruner.single_root
 
-    def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
-        """The head of each word: its position in the sentence from 1 on, 0 for the root; see
-        ``Parser.predict``.
+    def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
+        """See ``AnyParser``: trees over the arcs that the pruner keeps, with labels summed out.
 
-        The tree has the most expected correct heads under the marginals of arcs (minimum Bayes
-        risk). A sentence gets the tree of the pruner if the arcs that the pruner keeps have no
-        tree, or if ``constraints`` allow no projective tree over them.
-        """
-        return self._predict(words, constraints, self._kernel_model)[0]
-
-    def predict_with_probabilities(
-        self, words: Words, constraints: ArcConstraints | None = None
-    ) -> HeadsWithProbabilities:
-        """The heads, and the marginal probability of each predicted arc under scores divided by
-        ``temperature``.
-
-        Fixed heads have probability 1. In a sentence that gets the tree of the pruner,
-        probabilities are the pruner's.
-        """
-        model = self.kernel_model(with_probabilities=True)
-        heads, probabilities = self._predict(words, constraints, model)
-        if constraints is not None:
-            probabilities[(constraints.heads != FREE) & (heads == constraints.heads)] = 1.0
-        return HeadsWithProbabilities(heads, probabilities)
-
-    def reduced(self, config: object = None, columns: object = None) -> SecondOrderParser:
-        """The parser and its pruner as a model file holds them, with rounded weights."""
-        return replace(self, pruner=self.pruner.reduced(), weights=quantise(self.weights))
-
-    def with_temperature(self, temperature: float) -> SecondOrderParser:
-        """The same parser with probabilities from scores divided by a temperature."""
-        return replace(self, temperature=temperature)
-
-    def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
-        """For each sentence its ``k`` most probable trees over the arcs that the pruner keeps, best
-        first; fewer where fewer exist.
-
-        Probabilities are those of scores divided by ``temperature``, with labels summed out.
         Projective trees and their probabilities are exact, even if the parser itself uses loopy
         inference. Where arcs may cross, twice as many trees as asked for are listed by the product
         of their arcs' pseudo-marginals, and the ``k`` of highest score among them are returned.
         log Z is then the estimate of loopy belief propagation, but at least the log of the sum over
         the listed trees, and exactly that if these are all trees.
-
-        A sentence gets the trees of the pruner if the arcs that it keeps have no tree. See
-        ``Parser.k_best`` for the rest.
-
-        Raises:
-            ValueError: k < 1.
-            EgparseError: a sentence of more than ``LONGEST`` words.
         """
-        check_k_best(words, k)
         model = self.kernel_model(with_probabilities=True)
-        return [
-            k_best_trees(values, k, model) or self.pruner.k_best_of(values, k)
-            for values in sentence_values(self.pruner.columns.values(words), words)
-        ]
+        return k_best_trees(values, k, model) or self.pruner.k_best_of(values, k)
 
     def kernel_model(self, with_probabilities: bool = False) -> KernelModel:
         """The parser as compiled kernels take it."""
@@ -205,16 +143,13 @@ class SecondOrderParser:
             self.temperature if with_probabilities else 0.0,
         )
 
-    @cached_property
-    def _kernel_model(self) -> KernelModel:
-        return self.kernel_model()
-
-    def _predict(
-        self, words: Words, constraints: ArcConstraints | None, model: KernelModel
-    ) -> tuple[Ints, Floats]:
-        """Heads and probabilities (words,): of sentences of up to ``LONGEST`` words all at once,
-        then of constrained ones, then of long ones in pieces, and of what is left by the pruner.
+    def _parse(
+        self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
+    ) -> HeadsWithProbabilities:
+        """Sentences of up to ``LONGEST`` words are parsed all at once, then constrained ones, then
+        long ones in pieces, then by the pruner what is left.
         """
+        model = self.kernel_model(with_probabilities)
         n_words, lengths = len(words.form_ids), words.starts[1:] - words.starts[:-1]
         is_long = lengths > LONGEST
         is_short = (lengths > 0) & ~is_long
@@ -243,7 +178,10 @@ class SecondOrderParser:
             by_pruner = self.pruner.predict_with_probabilities(words, constraints)
             batch.heads[left] = by_pruner.heads[left]
             batch.probabilities[left] = by_pruner.probabilities[left]
-        return batch.heads, batch.probabilities
+        if constraints is not None:
+            is_fixed = (constraints.heads != FREE) & (batch.heads == constraints.heads)
+            batch.probabilities[is_fixed] = 1.0
+        return HeadsWithProbabilities(batch.heads, batch.probabilities)
 
     def _parse_constrained(
         self, batch: Batch, i: int, constraints: ArcConstraints, decoder: Decoder

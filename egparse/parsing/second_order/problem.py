@@ -13,7 +13,8 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.compilation.copying import copy_numbers
-from egparse.learners.targets.annotated import NONE, not_all, some_of
+from egparse.learners.completion import not_all, some_of
+from egparse.learners.problem import NONE, Problem
 from egparse.parsing.label_candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
 from egparse.parsing.second_order.features import (
@@ -36,7 +37,7 @@ from egparse.types import Floats, Ints, Mask, Shorts, Singles
 Inference = Literal["exact", "loopy"]
 
 
-class SecondOrderProblem:
+class SecondOrderProblem(Problem):
     """Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, the correct ``heads[i]`` and
     label ranks ``ranks[i]``.
 
@@ -242,10 +243,6 @@ class SecondOrderProblem:
             )
         )
 
-    def reset(self) -> None:
-        """All weights to zero."""
-        self.weights[:] = 0.0
-
     def vectors(self) -> tuple[Singles]:
         """The hashed table."""
         return (self.weights,)
@@ -258,8 +255,11 @@ class SecondOrderProblem:
 
     def shard(self, first: int, end: int) -> SecondOrderProblem:
         """Some of the sentences, with weights and buffers of their own."""
+        return self.view(first, end).with_own_weights()
+
+    def view(self, first: int, end: int) -> SecondOrderProblem:
+        """Some of the sentences, with the weights of this problem and buffers of their own."""
         other, of_shard = copy(self), slice(first, end)
-        other.weights = np.zeros_like(self.weights)
         other._codes, other._parts = self._codes[of_shard], self._parts[of_shard]
         other._heads_of, other._ranks = self._heads_of[of_shard], self._ranks[of_shard]
         other._known = None if self._known is None else self._known[of_shard]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from egparse.classes.columns import for_each_table
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
-from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.default_templates import (
     ARC_LABEL_SUPERTAG_TEMPLATES,
@@ -22,19 +20,12 @@ from egparse.features.default_templates import (
     SIBLING_TEMPLATES,
 )
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import build_learner, is_probabilistic
-from egparse.fitting.optimise import Prepared, require_finite
-from egparse.fitting.task import Outcomes, Part
-from egparse.learners.learner import State
-from egparse.learners.offset_problem import scores_of
-from egparse.learners.targets.contract import set_completion
-from egparse.parsing.arc_parser import Parser, sentence_values
-from egparse.parsing.arc_training import (
-    STEPS,
-    GoldHeads,
-    head_outcomes,
-    predicted_heads,
-)
+from egparse.fitting.choose_learner import is_probabilistic
+from egparse.fitting.optimise import Prepared
+from egparse.fitting.task import Part
+from egparse.learners.completion import set_completion
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_training import GoldHeads, ParserTask
 from egparse.parsing.columns import BETWEEN, SUPERTAG, arc_column_names
 from egparse.parsing.label_candidates import (
     MOST_LABELS,
@@ -60,7 +51,6 @@ from egparse.parsing.training_pieces import (
     values_of_pieces,
 )
 from egparse.parsing.tree_inference import Trees
-from egparse.storage.quantised_weights import quantise
 from egparse.types import Floats, Ints
 
 GOLD_THETA = 1.5
@@ -68,7 +58,7 @@ GOLD_THETA = 1.5
 
 
 @dataclass(frozen=True)
-class SecondOrderTask:
+class SecondOrderTask(ParserTask[SecondOrderParser]):
     """The task of a second-order parser, on words with tag columns and over the arcs that
     ``pruner`` keeps.
 
@@ -87,7 +77,6 @@ class SecondOrderTask:
     in_full: bool = False
 
     name = "parser"
-    layer = "heads"
     keeps_last = False
 
     def prepare(self, config: LearningConfig | None = None) -> Prepared[SecondOrderParser]:
@@ -102,9 +91,7 @@ class SecondOrderTask:
         labels = self._labels(deprels)
         ranks = label_ranks(deprels, labels, [len(heads) for heads in self.heads.train])
         words, pieces = self.train.words, training_pieces(self.heads.train)
-        sentences = values_of_pieces(
-            pieces, sentence_values(self.pruner.columns.values(words), words)
-        )
+        sentences = values_of_pieces(pieces, self.pruner.sentences(words))
         single_root = self.pruner.single_root
         correct = heads_of_pieces(pieces, self.heads.train, single_root)
         known = known_heads(correct)
@@ -141,21 +128,7 @@ class SecondOrderTask:
         for i in problem.partial.tolist():
             codes, parts = encoded[i]
             set_completion(problem, i, self._scores_of_pruner(codes, parts))
-        offsets = None
-        if base is not None:
-            problem.weights[:] = base.weights
-            offsets = scores_of(problem)
-        learner = build_learner(problem, settings, self.seed, offsets, **STEPS)
-        state = learner.initialise(GOLD_THETA)
-
-        def snapshot(state: State) -> SecondOrderParser:
-            with np.errstate(over="ignore", invalid="ignore"):
-                weights = problem.weights * np.float32(state.scale)
-            weights = weights if base is None else base.weights + weights
-            require_finite(weights)
-            return replace(untrained, weights=weights if self.in_full else quantise(weights))
-
-        return Prepared(learner, state, snapshot)
+        return self.prepared(problem, settings, GOLD_THETA, untrained)
 
     def _scores_of_pruner(self, codes: Codes, parts: Parts) -> Floats:
         """The scores of arcs by the pruner, 0 for all other parts."""
@@ -215,23 +188,6 @@ class SecondOrderTask:
             settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
             labels=labels,
         )
-
-    def score(self) -> Callable[[SecondOrderParser], float] | None:
-        """UAS in per cent; None without development trees."""
-        if not self.heads.is_scored:
-            return None
-        return lambda parser: attachment(self.heads.dev, predicted_heads(parser, self.dev.words))
-
-    def facts(self, predictor: SecondOrderParser) -> dict[str, Any]:
-        """The kind of trees."""
-        return {"trees": predictor.trees}
-
-    def without_model(self) -> None:
-        """There is always something to learn."""
-
-    def outcomes(self, predictor: SecondOrderParser) -> Outcomes[SecondOrderParser]:
-        """Every word with a gold head counts."""
-        return head_outcomes(predictor, self.dev, self.heads)
 
 
 def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> None:

@@ -23,20 +23,22 @@ if TYPE_CHECKING:
 
 
 class LearningPipe(ModelHolder):
-    """A component that learns from Examples; ``EgparsePipe`` sets the attributes."""
+    """A component that learns from Examples."""
 
-    _initialized_by: object
+    passing = (*ModelHolder.passing, "_initialized_by", "_known", "_base", "_added")
+
+    _initialized_by: object = None
     """The function of Examples from which a component of the same pipeline has trained the model of
     this one too.
     """
 
-    _known: frozenset[int]
+    _known: frozenset[int] = frozenset()
     """Fingerprints of the sentences that the model was trained on to its end."""
 
-    _base: Model | None
+    _base: Model | None = None
     """The model that ``rehearse`` holds to."""
 
-    _added: tuple[str, ...]
+    _added: tuple[str, ...] = ()
     """Labels that were added before there was a model."""
 
     @property
@@ -114,7 +116,6 @@ class LearningPipe(ModelHolder):
 
     @property
     def _own_layers(self) -> tuple[str, ...]:
-        """The layers of the model that this component predicts."""
         return tuple(layer for layer in self.required_model.layers if layer in self.predicts)
 
     def update(

@@ -153,7 +153,6 @@ def _is_spaced(doc: Doc, token: int) -> bool:
 
 
 def _opens_paragraph(doc: Doc, token: int) -> bool:
-    """Whether there is a blank line before a token."""
     return bool(BLANK_LINE.search(doc[token - 1].text)) if token else True
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from spacy.tokens import Doc
 
 from egparse.layers import LAYERS, LEMMAS, WORD_TAGS
-from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+from egparse.pipeline.annotate import Prediction
+from egparse.spacy_components.component import EgparsePipe
+from egparse.spacy_components.documents import Batch
 
 _ATTRIBUTE = LAYERS[LEMMAS].spacy_attribute
 
@@ -22,15 +21,10 @@ class EgparseLemmatizer(EgparsePipe):
 
     predicts = (LEMMAS,)
     uses = WORD_TAGS
+    kept = (_ATTRIBUTE,)
 
-    def annotate(self, docs: Sequence[Doc]) -> None:
+    def put(self, batch: Batch, found: Prediction) -> None:
         """Set the lemmas of Docs."""
-        tags = TAG_ATTRIBUTES if self.use_tags else ()
-        batch = self.read(docs, attributes=(*tags, *(() if self.overwrite else (_ATTRIBUTE,))))
-        if not batch.n_tokens:
-            return
-        given = self.given_tags(batch) if self.use_tags else {}
-        found = self.predict(batch, given)
         lemmas = found[LEMMAS].values
         add = self.vocab.strings.add
         numbers = {lemma: add(lemma) for lemma in set(lemmas)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from spacy.tokens import Doc
 
 from egparse.layers import WORD_TAGS
-from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
+from egparse.pipeline.annotate import Prediction
+from egparse.spacy_components.component import EgparsePipe
 from egparse.spacy_components.documents import Batch
 from egparse.spacy_components.label_tables import BEGINS, INSIDE, OUTSIDE, SpanTags
 from egparse.types import Ints, UInt64s
@@ -25,15 +25,10 @@ class EgparseNer(EgparsePipe):
 
     predicts = ("spans",)
     uses = WORD_TAGS
+    kept = _HELD
 
-    def annotate(self, docs: Sequence[Doc]) -> None:
+    def put(self, batch: Batch, found: Prediction) -> None:
         """Set the entities of Docs."""
-        tags = TAG_ATTRIBUTES if self.use_tags else ()
-        batch = self.read(docs, attributes=(*tags, *(() if self.overwrite else _HELD)))
-        if not batch.n_tokens:
-            return
-        given = self.given_tags(batch) if self.use_tags else {}
-        found = self.predict(batch, given)
         spans = self.tables.spans
         assert spans is not None
         codes, types = entity_columns(batch, found["spans"].values, spans)

@@ -13,7 +13,7 @@ from spacy.tokens import Doc
 from egparse.errors import EgparseError
 from egparse.features.request import Values
 from egparse.layers import WORD_TAGS
-from egparse.pipeline.annotate import BATCH_WORDS, predict_trees
+from egparse.pipeline.annotate import BATCH_WORDS, Prediction, predict_trees
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch, columns_of
 from egparse.spacy_components.label_tables import to_spacy
@@ -57,23 +57,21 @@ class EgparseParser(EgparsePipe):
         super().share(shared)
         install(self.vocab, self.labels)
 
-    def annotate(self, docs: Sequence[Doc]) -> None:
-        """Parse Docs in place."""
-        chosen = [doc for doc in docs if self.overwrite or not is_parsed(doc)]
-        batch = self.read(chosen, attributes=TAG_ATTRIBUTES if self.use_tags else ())
-        if not batch.n_tokens:
-            return
-        given = self.given_tags(batch) if self.use_tags else {}
-        predicted = self.predict(batch, given)
-        found, of_labels = predicted["heads"], predicted.get("deprels", Values(None))
-        labels = self._label_hashes(found.values, of_labels.values)
-        heads = token_heads(batch, found.values)
+    def open_docs(self, docs: Sequence[Doc]) -> Sequence[Doc]:
+        """The Docs without a tree, unless trees are replaced."""
+        return [doc for doc in docs if self.overwrite or not is_parsed(doc)]
+
+    def put(self, batch: Batch, found: Prediction) -> None:
+        """Write trees and labels into the Docs."""
+        of_heads, of_labels = found["heads"], found.get("deprels", Values(None))
+        labels = self._label_hashes(of_heads.values, of_labels.values)
+        heads = token_heads(batch, of_heads.values)
         deps = batch.on_tokens(labels, self.tables.attached)
         deps[heads == np.arange(len(heads))] = self._roots(batch, heads, deps)
         relative = (heads - np.arange(len(heads))).view(np.uint64)
         batch.put(("HEAD", "DEP"), (relative, deps))
         self._check_starts(batch)
-        self.keep_probabilities(batch, "head", found.probabilities)
+        self.keep_probabilities(batch, "head", of_heads.probabilities)
         self.keep_probabilities(batch, "dep", of_labels.probabilities)
 
     def _label_hashes(self, heads: Ints, labels: Ints | None) -> UInt64s:

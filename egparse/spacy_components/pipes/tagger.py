@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from spacy.symbols import SPACE
-from spacy.tokens import Doc
 
 from egparse.layers import WORD_TAGS
+from egparse.pipeline.annotate import Prediction
 from egparse.spacy_components.component import TAG_ATTRIBUTES, EgparsePipe
 from egparse.spacy_components.documents import Batch
 from egparse.types import Ints, UInt64s
@@ -34,13 +34,13 @@ class EgparseTagger(EgparsePipe):
         sets = self.label_sets()
         return sets.get("xpos", sets.get("upos", ()))
 
-    def annotate(self, docs: Sequence[Doc]) -> None:
+    @property
+    def reads_tags(self) -> bool:
+        """Unless they are replaced."""
+        return not self.overwrite
+
+    def put(self, batch: Batch, found: Prediction) -> None:
         """Tag Docs in place."""
-        batch = self.read(docs, attributes=() if self.overwrite else TAG_ATTRIBUTES)
-        if not batch.n_tokens:
-            return
-        given = {} if self.overwrite else self.given_tags(batch)
-        found = self.predict(batch, given)
         attributes, columns = [], []
         for layer in WORD_TAGS:
             if layer in found:

@@ -18,10 +18,10 @@ import numpy as np
 from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Token
 
-from egparse.features.request import Values
+from egparse.features.request import ABSENT, Values
 from egparse.features.vocabulary import Vocabulary
 from egparse.layers import LEMMAS
-from egparse.pipeline.annotate import ABSENT, Prediction
+from egparse.pipeline.annotate import Prediction
 from egparse.sentences import ROW_KEYS, SurfaceToken
 from egparse.spacy_components.documents import Batch
 from egparse.types import Ints, Longs, Mask
@@ -187,7 +187,6 @@ class Expanded(NamedTuple):
         return [distance, place - int(self.firsts[other])]
 
     def _character(self, token: int) -> int:
-        """The first character of a token in its Doc."""
         place = int(self.batch.places[token])
         number = int(self.batch.token_starts.searchsorted(place, side="right")) - 1
         return self.batch.docs[number][place - int(self.batch.token_starts[number])].idx

@@ -63,7 +63,6 @@ def put_special_cases(doc: Doc, exceptions: Exceptions, places: list[int]) -> No
 
 
 def _named(string: str, token: Mapping[int | str, Any]) -> dict[str, str]:
-    """The attributes of a token by their names."""
     named = {}
     for key, value in token.items():
         name = _NAMES.get(key, str(key).upper()) if isinstance(key, int) else key.upper()

@@ -40,18 +40,9 @@ class EgparseTokenizer(ModelHolder):
     def __init__(
         self, vocab: Vocab, *, model: str | None = None, awaits_copy: bool = False
     ) -> None:
-        self.vocab = vocab
-        self.name = "tokenizer"
-        self.configured = model
-        self.probabilities = False
-        self._shared = None
-        self._tables = None
-        self._awaits_copy = awaits_copy
-        self._branch = None
         self._special: Exceptions | None = None
         register()
-        if model is not None and not awaits_copy:
-            self.load_configured(model)
+        self.start(vocab, "tokenizer", model, awaits_copy)
 
     def __call__(self, text: str) -> Doc:
         """The Doc of a text.
@@ -133,24 +124,9 @@ class EgparseTokenizer(ModelHolder):
         if "tokeniser" not in model.components:
             raise EgparseError(f"{self.name}: expected a model with a tokeniser, got one without")
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {
-            "vocab": self.vocab,
-            "configured": self.configured,
-            "shared": self._shared,
-            "awaits_copy": self._awaits_copy,
-            "special": self._special,
-        }
-        return _rebuilt, (state,)
-
-
-def _rebuilt(state: Mapping[str, Any]) -> EgparseTokenizer:
-    tokenizer = EgparseTokenizer(state["vocab"])
-    tokenizer.configured, tokenizer._awaits_copy = state["configured"], state["awaits_copy"]
-    tokenizer._special = state["special"]
-    if state["shared"] is not None:
-        tokenizer.share(state["shared"])
-    return tokenizer
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        register()
+        super().__setstate__(state)
 
 
 class _Layout(NamedTuple):

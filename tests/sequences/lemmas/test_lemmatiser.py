@@ -195,6 +195,7 @@ def test_learners_for_choices_alone_are_refused() -> None:
         train(sample("train"), [], quick(LAYERS, "lemmas.learner=gis"))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("learner", ["dca", "perceptron", "mira", "sgd"])
 def test_other_learners_learn_lemmas(learner: str) -> None:
     settings = (LAYERS, f"lemmas.learner={learner}")

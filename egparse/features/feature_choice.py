@@ -18,12 +18,17 @@ itself. Nothing here knows the names of features or of tags.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from array import array
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.types import Floats, Ints, Longs, Mask
+
+Value = TypeVar("Value", bound=Hashable)
 
 MOST_FEATURES = 50
 """A UPOS is refined by at most so many features."""
@@ -42,6 +47,51 @@ class Arcs(NamedTuple):
     upos: Longs
     bundles: Longs
     known: Mask
+
+
+def column_of(sentence: Sentence, layer: str) -> Sequence[str]:
+    """The value of each word in a layer, ``_`` where the sentence lacks it."""
+    return getattr(sentence, layer) or (MISSING,) * len(sentence)
+
+
+def arcs_of(sentences: Sequence[Sentence]) -> tuple[Arcs, dict[str, Longs], list[str]]:
+    """The arcs of the sentences, the values of each feature by bundle, and the strings of UPOS."""
+    heads, known = array("q"), array("b")
+    for sentence in sentences:
+        first, tags = len(heads), column_of(sentence, "upos")
+        own = sentence.heads or (MISSING_HEAD,) * len(sentence)
+        heads.extend([first + head - 1 if head > 0 else -1 for head in own])
+        known.extend(
+            [head != MISSING_HEAD and tag != MISSING for head, tag in zip(own, tags, strict=True)]
+        )
+    (labels, _), (upos, tags), (bundles, distinct) = (
+        numbers_of(chain.from_iterable(column_of(one, layer) for one in sentences))
+        for layer in ("deprels", "upos", "feats")
+    )
+    parsed = [features_of(bundle) for bundle in distinct]
+    names = sorted({name for features in parsed for name in features})
+    # a feature that is absent has a value of its own
+    values = {name: numbers_of(own.get(name, "\n") for own in parsed)[0] for name in names}
+    is_known = np.array(known, dtype=np.bool_)
+    return Arcs(np.array(heads, dtype=np.int64), labels, upos, bundles, is_known), values, tags
+
+
+def numbers_of(values: Iterable[Value]) -> tuple[Longs, list[Value]]:
+    """The number of each value in the order of their first appearance, and the distinct values."""
+    known: dict[Value, int] = {}
+    numbers = array("q", [known.setdefault(value, len(known)) for value in values])
+    return np.array(numbers, dtype=np.int64), list(known)
+
+
+def features_of(bundle: str) -> dict[str, str]:
+    """The values of a bundle by feature, in the order of the bundle; none for ``_``.
+
+    A part without ``=``, as some treebanks have them, is a feature of its own with an empty value.
+    """
+    if bundle in ("", MISSING):
+        return {}
+    pairs = (part.partition("=") for part in bundle.split("|"))
+    return {name: value for name, _, value in pairs}
 
 
 def choose_for_tags(

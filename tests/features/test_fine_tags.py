@@ -18,10 +18,10 @@ from spacy.tokens import Doc
 
 from egparse.config.sections import TrainConfig
 from egparse.errors import ModelFileError
+from egparse.features import fine_tags
+from egparse.features.feature_choice import features_of
+from egparse.features.fine_tags import FineTags
 from egparse.features.forms import Lexicon
-from egparse.features.morphology import fine_tags
-from egparse.features.morphology.bundles import features_of
-from egparse.features.morphology.fine_tags import FineTags
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns
 from egparse.pipeline.model import Model
@@ -229,7 +229,9 @@ def test_continued_training_keeps_the_numbers_of_fine_tags() -> None:
 
 
 def test_a_base_without_fine_tags_stays_without() -> None:
-    base = replace(model_without_xpos(), columns=_without_fine_tags(model_without_xpos().columns))
+    components = model_without_xpos().components
+    columns = _without_fine_tags(components.columns)
+    base = replace(model_without_xpos(), components=replace(components, columns=columns))
     config = configure(base, {"hold_out": 0})
     new = [one.with_layers(xpos=()) for one in sample("train")[60:80]]
     model = continue_training(Base(base, "base", "0"), new, None, config).model

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from egparse.features.morphology.bundles import features_of
-from egparse.features.morphology.choice import (
+from egparse.features.feature_choice import (
     MOST_FEATURES,
+    arcs_of,
     choose_for_tags,
+    column_of,
+    features_of,
     likelihood_of_arcs,
     numbered,
+    numbers_of,
 )
-from egparse.features.morphology.treebank import arcs_of, feats_of, numbers_of, upos_of, xpos_of
 from egparse.sentences import MISSING, Sentence
 from egparse.storage.schema import STRING_BYTES, Misfit, Record, Stored, Strings
 from egparse.types import Ints
@@ -74,7 +76,7 @@ class FineTags:
         little more than UPOS, or is so rich that its values are too rare to be learned from.
         """
         arcs, _, _ = arcs_of(sentences)
-        has_xpos = (tag != MISSING for sentence in sentences for tag in xpos_of(sentence))
+        has_xpos = (tag != MISSING for sentence in sentences for tag in column_of(sentence, "xpos"))
         arcs = arcs._replace(known=arcs.known & np.fromiter(has_xpos, dtype=np.bool_))
         if arcs.known.sum() < ENOUGH_WORDS:
             return False
@@ -82,7 +84,7 @@ class FineTags:
         tags = self._tags_of(distinct)
         of_pairs, _ = numbers_of(tags[pair] for pair in distinct)
         fine = of_pairs[pairs]
-        xpos, _ = numbers_of(one for sentence in sentences for one in xpos_of(sentence))
+        xpos, _ = numbers_of(one for sentence in sentences for one in column_of(sentence, "xpos"))
         plain = likelihood_of_arcs(arcs, arcs.upos)
         of_xpos = likelihood_of_arcs(arcs, numbered(arcs.upos, xpos)) - plain
         return of_xpos < LEAST_SHARE * (likelihood_of_arcs(arcs, fine) - plain)
@@ -157,7 +159,7 @@ class FineTags:
 
 def _pairs_of(sentence: Sentence) -> Iterable[_Pair]:
     """The UPOS and the bundle of each word."""
-    return zip(upos_of(sentence), feats_of(sentence), strict=True)
+    return zip(column_of(sentence, "upos"), column_of(sentence, "feats"), strict=True)
 
 
 def _upos_of_tag(tag: str) -> str:

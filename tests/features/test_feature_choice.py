@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.features.morphology.choice import (
+from egparse.features.feature_choice import (
     _left_one_out,
     _shares,
+    arcs_of,
     choose_for_tags,
     likelihood_of_arcs,
     numbered,
 )
-from egparse.features.morphology.fine_tags import FineTags
-from egparse.features.morphology.treebank import arcs_of
+from egparse.features.fine_tags import FineTags
 from egparse.sentences import Sentence
 
 

@@ -1,4 +1,6 @@
-"""v as one vector of numbered entries, held by the arrays of a problem."""
+"""v as one vector of numbered entries, held by the arrays of a problem, and its changes as they are
+sent.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.learners.problem import VectorProblem
-from egparse.learners.shards.messages import Change, Vector
+from egparse.learners.problem import Problem
 from egparse.types import Floats, UInt32s
+
+Vector = npt.NDArray[np.floating[Any]]
 
 _BLOCK = 64
 """Entries of which it is found first whether some have moved."""
@@ -18,6 +22,22 @@ _LANES = 1024
 """Sums over the entries of an array are taken in so many lanes side by side, entry r in lane r
 modulo this, so that entries which did not move, and add 0, may be left out without changing a bit.
 """
+
+
+class Change(NamedTuple):
+    """Entries of v, of which ``places`` (entries,) are the numbers, ascending, and ``values``
+    (entries,) what is added to them or what they are now. Where so many entries moved that their
+    numbers would take more room than the entries that did not, ``places`` is None, and ``values``
+    has all entries.
+    """
+
+    places: UInt32s | None
+    values: Vector
+
+    @property
+    def bytes(self) -> int:
+        """How much has to be sent."""
+        return self.values.nbytes + (0 if self.places is None else self.places.nbytes)
 
 
 class Moved(NamedTuple):
@@ -48,7 +68,7 @@ class FlatVector:
         self._room = 1 << 16  # entries that a change is expected to have, and a block
 
     @classmethod
-    def of(cls, problem: VectorProblem) -> FlatVector:
+    def of(cls, problem: Problem) -> FlatVector:
         """The v of a problem."""
         return cls(problem.vectors())
 
@@ -81,16 +101,6 @@ class FlatVector:
             self._room += self._room
         change = self._compact(places[:count].copy(), values[:count].copy())
         return Moved(change, slope, square, change.bytes)
-
-    def whole_change_since(self, start: FlatVector, factor: float) -> Moved:
-        """``change_since`` with all entries: where many have moved, numbers cost more time."""
-        values = np.empty(self.size, dtype=self.arrays[0].dtype)
-        count, slope, square = 0, 0.0, 0.0
-        for begin, own, its in zip(self.starts.tolist(), self.arrays, start.arrays, strict=False):
-            found = _subtract(own, its, factor, values[begin : begin + len(own)])
-            count, slope, square = count + found[0], slope + found[1], square + found[2]
-        size = min(self._bytes_of(count), values.nbytes)
-        return Moved(Change(None, values), slope, square, size)
 
     def _bytes_of(self, count: int) -> int:
         """The size of so many entries with their numbers."""
@@ -214,24 +224,6 @@ def _compress(
         values[filled] = change
         filled += one if change != 0.0 else none
     return filled
-
-
-@njit
-def _subtract(own: Vector, start: Vector, factor: float, out: Vector) -> tuple[int, float, float]:
-    """Write the changes of all entries; returns the number of those that changed, and the sums of
-    ``_collect``.
-    """
-    slopes, squares, count = np.zeros(_LANES), np.zeros(_LANES), 0
-    before = np.empty(_LANES, own.dtype)
-    for first in range(0, own.shape[0], _LANES):
-        end = min(first + _LANES, own.shape[0])
-        now, were, changes = own[first:end], before[: end - first], out[first:end]
-        _assign_all(were, start[first:end], factor)
-        for r in range(now.shape[0]):
-            changes[r] = now[r] - were[r]
-            count += changes[r] != 0.0
-        _multiply(now, were, slopes, squares)
-    return count, float(slopes.sum()), float(squares.sum())
 
 
 @njit

@@ -65,12 +65,11 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.base import LearnerBase, in_blocks
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Learner, LearnerConfig, sum_of_losses, visits_of
 from egparse.learners.losses import Loss
-from egparse.learners.problem import DividedProblem, VectorProblem
-from egparse.types import Floats, Shorts, Singles
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Longs, Shorts, Singles
 
 _ROUNDING = 1e-7
 """A rise or a gap is taken for 0 if it is below this fraction of the terms that it is made of:
@@ -97,14 +96,7 @@ class SDCAConfig(LearnerConfig):
     def __post_init__(self) -> None:
         if not 0 < self.c < math.inf:
             raise ConfigError(f"expected c > 0, got c = {self.c}")
-        try:
-            Loss(self.beta, self.gamma)
-        except ValueError as error:
-            raise ConfigError(str(error)) from error
-
-    def loss(self) -> Loss:
-        """The member of the family."""
-        return Loss(self.beta, self.gamma)
+        _ = self.loss  # which raises for values out of range
 
 
 @dataclass
@@ -157,7 +149,7 @@ class Visit(NamedTuple):
 class DualStep:
     """Steps on single examples of a problem that holds v, with w = ``scale`` v."""
 
-    def __init__(self, problem: VectorProblem, loss: Loss, c: float, scale: float) -> None:
+    def __init__(self, problem: Problem, loss: Loss, c: float, scale: float) -> None:
         self.problem, self.loss, self.c, self.scale = problem, loss, c, scale
         longest = int(np.diff(problem.part_starts).max(initial=0))
         self._start, self._end, self._changes = np.empty((3, longest))
@@ -229,17 +221,17 @@ class DualStep:
         return self.scale**2 * self.problem.add(i, in_v)
 
     def _groups(self, i: int) -> tuple[Shorts, bool]:
-        if isinstance(self.problem, DividedProblem):
-            return self.problem.division(i)
-        return _NO_GROUPS, False
+        return self.problem.division(i) if self.problem.offers("division") else (_NO_GROUPS, False)
 
 
-class SDCA(LearnerBase[VectorProblem]):
+class SDCA(Learner):
     """Dual coordinate ascent on a problem, which holds v."""
 
-    def __init__(self, problem: VectorProblem, config: SDCAConfig) -> None:
+    config_type = SDCAConfig
+
+    def __init__(self, problem: Problem, config: SDCAConfig) -> None:
         super().__init__(problem)
-        self.config, self.loss = config, config.loss()
+        self.config, self.loss = config, config.loss
         self._steps = DualStep(problem, self.loss, config.c, 1.0 / config.c)
         self._theta, self._marginals = np.empty((2, self.longest))
 
@@ -266,7 +258,7 @@ class SDCA(LearnerBase[VectorProblem]):
             if self.loss.differentiable:  # H / beta
                 state.value[i] = (log_z - float(theta @ marginals)) / self.loss.beta
             if self.loss.gamma:
-                state.value[i] += self.loss.gamma * self._cost(i, marginals)
+                state.value[i] += self.loss.gamma * problem.expected_cost(i, marginals)
             state.squared_norm += problem.add(i, gold - marginals)
         return state
 
@@ -288,10 +280,23 @@ class SDCA(LearnerBase[VectorProblem]):
     def iterate(self, state: SDCAState) -> None:
         """Visit every example once, in random order."""
         state.skipped = 0
-        for i in in_blocks(state.generator.permutation(self.n), self.n, state.generator):
-            self.update(state, int(i))
+        for i in visits_of(self.n, state.generator).tolist():
+            self.update(state, i)
 
-    def set_c(self, state: SDCAState, c: float) -> None:
+    def next_visits(self, state: SDCAState, by_gain: bool) -> Longs:
+        """All examples, in random order."""
+        return visits_of(self.n, state.generator)
+
+    def run_steps(self, state: SDCAState, order: Longs) -> None:
+        """One step on each example of ``order``."""
+        for i in order.tolist():
+            self.update(state, i)
+
+    def sums(self, state: SDCAState, c: float) -> tuple[float, float]:
+        """The sum of the losses at w = v / c; the dual needs no correction."""
+        return self.sum_losses(c), 0.0
+
+    def set_c_of(self, state: SDCAState, c: float) -> None:
         """Go on with another C: the dual variables are feasible for every C, and v is theirs."""
         state.c, self._steps.c, self._steps.scale = c, c, 1.0 / c
 
@@ -314,14 +319,7 @@ class SDCA(LearnerBase[VectorProblem]):
 
     def sum_losses(self, c: float) -> float:
         """The sum of the losses at w = v / c."""
-        loss = 0.0
-        for i in range(self.n):
-            scores = self.problem.scores(i) / c
-            loss += self.loss.value(self.problem, i, scores, self._marginals[: len(scores)])
-        return loss
-
-    def _cost(self, i: int, marginals: Floats) -> float:
-        return float(self.problem.cost(i) @ marginals) + self.problem.cost_constant(i)
+        return sum_of_losses(self.problem, self.loss, 1.0 / c)
 
 
 @njit

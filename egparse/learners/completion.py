@@ -27,6 +27,16 @@ what the annotation says about it. A visit is then a step theta_i <- theta_i + e
 theta_i) with v = sum_i F_i'(E[y | Y_i] - E[y]) under alpha_i. Its fixed points are the stationary
 points of the objective, and small steps lead back to one exactly where it is a minimum.
 
+**Distributions in general.** The target t_i of an example is the vector of expected part counts of
+a distribution q_i over structures; a single correct structure is the case in which q_i is a point.
+The loss is the cross entropy of q_i and the model, which depends on q_i through t_i alone because
+scores are linear in the parts::
+
+    E over y from q_i of (log Z - s'y)  =  log Z - s't_i
+
+So learners that use a problem's ``gold`` only as a vector need not know the difference (see
+docs/learning-from-distributions.md).
+
 The certificate is that of the inner problem, for its present targets: primal, dual and gap say how
 well *that* is solved, not how far the weights are from a global optimum of the objective, which is
 not convex. With a loss with costs (gamma > 0) words that are not annotated cost nothing.
@@ -35,46 +45,39 @@ not convex. With a loss with costs (gamma > 0) words that are not annotated cost
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner
-from egparse.learners.targets.contract import PartialProblem, TargetLearner, complete
-from egparse.types import Floats
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Longs, Mask
 
 
-class CompletingLearner:
+class CompletingLearner(Learner):
     """A learner of the inner problem, and the E steps that go with its visits or passes.
 
     Learners in the dual take their first targets from their initial state. For the others, the
     targets of the first pass are those that the problem starts with; with ``offsets`` (parts of all
     examples,), the fixed scores of a base model, the model gives them from the start. ``beta`` is
     that of the loss. ``problem`` is without the offsets.
-
-    Raises:
-        ConfigError: a learner whose targets may not change.
     """
 
     def __init__(
         self,
         learner: Learner,
-        problem: PartialProblem,
+        problem: Problem,
         beta: float,
         offsets: npt.NDArray[np.floating[Any]] | None = None,
     ) -> None:
-        if not isinstance(learner, TargetLearner):
-            raise ConfigError(
-                f"expected a learner that can learn from distributions, got "
-                f"{type(learner).__name__}"
-            )
-        self.learner, self.problem = learner, problem
+        super().__init__(problem)
+        self.learner = learner
         self._attended: Any = learner
-        self._is_online = hasattr(learner, "update") and hasattr(learner, "attendant")
+        self._is_online = hasattr(learner, "update")
         self._partial = frozenset(problem.partial.tolist())
         self._beta, self._offsets = beta, offsets
         self._begun = False
@@ -126,15 +129,18 @@ class CompletingLearner:
         log_z = complete(problem, i, potentials, out)
         return out if math.isfinite(log_z) and np.isfinite(out).all() else None
 
-    def memory(self) -> list[Floats]:
+    def saved(self) -> Any:
         """The present targets of the examples that are annotated in part, in the order of
-        ``problem.partial``.
+        ``problem.partial``, whether there was a pass, and what the learner inside says.
         """
-        return [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+        targets = [self.problem.gold(i).copy() for i in self.problem.partial.tolist()]
+        return {"targets": targets, "begun": self._begun, "inner": self.learner.saved()}
 
-    def remember(self, memory: list[Floats]) -> None:
-        """Set the targets that ``memory`` returned, in a learner whose state is set already."""
-        for i, target in zip(self.problem.partial.tolist(), memory, strict=True):
+    def restore(self, saved: Any) -> None:
+        """Set what ``saved`` returned, in a learner whose state is set already."""
+        self._begun = bool(saved["begun"])
+        self.learner.restore(saved["inner"])
+        for i, target in zip(self.problem.partial.tolist(), saved["targets"], strict=True):
             if not np.array_equal(self.problem.gold(i), target):
                 self._attended.problem.set_target(i, target)
 
@@ -145,3 +151,31 @@ class CompletingLearner:
     def model_weights(self, state: Any) -> AbstractContextManager[None]:
         """Those of the learner."""
         return self.learner.model_weights(state)
+
+
+def complete(problem: Problem, i: int, potentials: Floats, out: Floats) -> float:
+    """Write the part marginals of the Gibbs distribution of the ``potentials`` (parts,) over the
+    completions of example i, the structures without any part that is not allowed, into ``out``
+    (parts,); return the log of their partition sum in nats, -inf if there is no completion.
+    """
+    restricted = np.where(problem.allowed(i), potentials, -np.inf)
+    return problem.marginals(i, restricted, out)
+
+
+def set_completion(problem: Problem, i: int, potentials: Floats) -> None:
+    """Let the target of example i be the marginals of ``complete``; it stays as it is where there
+    is no completion.
+    """
+    out = np.empty(len(potentials))
+    if np.isfinite(complete(problem, i, potentials, out)) and np.isfinite(out).all():
+        problem.set_target(i, out)
+
+
+def not_all(known: Sequence[Mask]) -> Longs:
+    """The numbers of the examples of which not all is ``known``."""
+    return np.array([i for i, of_example in enumerate(known) if not of_example.all()], np.int64)
+
+
+def some_of(partial: Longs, first: int, end: int) -> Longs:
+    """The numbers in ``partial`` from ``first`` up to ``end``, counted from ``first``."""
+    return partial[(partial >= first) & (partial < end)] - first

@@ -17,8 +17,8 @@ A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemm
 In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
 Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
 and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
-example with many structures is bounded by part norms (``egparse.learners.eg.radii``), so the rate
-is smaller than it could be.
+example with many structures is bounded by part norms (``published_eg.squared_radii``), so the
+rate is smaller than it could be.
 
 All computations are in float64, and v is computed from the marginals at every step, so that
 rounding errors do not add up.
@@ -29,28 +29,26 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from annotated_types import Interval
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.learners import losses
-from egparse.learners.base import LearnerBase
+from egparse.errors import EgparseError
+from egparse.experiments.learners.published_eg import Start, squared_radii
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.config import Loss, Start, member_of
-from egparse.learners.eg.radii import squared_radii
-from egparse.learners.problem import VectorProblem
+from egparse.learners.eg.online import require_dual_loss
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import Problem
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
-
-Rate = Literal["proven", "fixed", "halving"]
 
 _ROUNDING = 8.0  # times the relative precision of v: a smaller fall of the dual counts as none
 _MAX_HALVINGS = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class EGBatchConfig:
+class EGBatchConfig(LearnerConfig):
     """``c`` is the regularisation constant C of the summed objective.
 
     ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
@@ -64,33 +62,18 @@ class EGBatchConfig:
         ConfigError: a value out of range.
     """
 
-    loss: Loss = "log-linear"
-    c: float = 10.0
-    rate: Rate = "halving"
-    eta: float = 0.5
-    growth: float = 1.05
-    start: Start = "gold"
+    rate: Annotated[Literal["proven", "fixed", "halving"], "how the rate is found"] = "halving"
+    eta: Annotated[float, Interval(ge=1e-9, le=1e9), "the first rate"] = 0.5
+    growth: Annotated[float, Interval(ge=1, le=1000), "halving: factor after a step"] = 1.05
+    start: Annotated[Start, "the first distributions"] = "gold"
 
     def __post_init__(self) -> None:
-        member_of(self.loss)
-        if not self.c > 0 or not self.eta > 0:
-            raise ConfigError(f"expected c > 0 and eta > 0, got c = {self.c}, eta = {self.eta}")
-        if self.rate not in ("proven", "fixed", "halving"):
-            raise ConfigError(f"expected a rate among proven, fixed, halving, got {self.rate!r}")
-        if self.start not in ("gold", "uniform"):
-            raise ConfigError(f"expected a start among gold, uniform, got {self.start!r}")
-        if not self.growth >= 1:
-            raise ConfigError(f"expected growth >= 1, got {self.growth}")
+        require_dual_loss(self.loss)
 
     @property
     def largest(self) -> float:
         """The greatest learning rate: beyond beta a step would overshoot its fixed point."""
-        return self.member.beta
-
-    @property
-    def member(self) -> losses.Loss:
-        """The member of the family of losses."""
-        return member_of(self.loss)
+        return self.loss.beta
 
 
 @dataclass
@@ -117,13 +100,15 @@ class EGBatchState:
         return self.value - self.squared_norm / (2 * self.c)
 
 
-class BatchEG(LearnerBase[VectorProblem]):
+class BatchEG(Learner):
     """Batch EG on a problem; the problem holds v."""
 
-    def __init__(self, problem: VectorProblem, config: EGBatchConfig) -> None:
+    config_type = EGBatchConfig
+
+    def __init__(self, problem: Problem, config: EGBatchConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._member = config.member
+        self._member = config.loss
         self._gradient = np.empty(int(problem.part_starts[-1]))
         self._marginals = np.empty(self.longest)
 
@@ -237,5 +222,5 @@ def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
         raise EgparseError(
             f"batch exponentiated gradient: expected finite features, got norms of {bound}"
         )
-    smoothness = bound + 1.0 / config.member.beta
+    smoothness = bound + 1.0 / config.loss.beta
     return 1.0 / smoothness if smoothness > 0 else 1.0

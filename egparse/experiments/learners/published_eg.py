@@ -1,0 +1,359 @@
+"""Exponentiated gradient as the papers have it: examples drawn with replacement or in corpus order,
+the uniform start, calibrated or proven learning rates (Collins et al. 2008; Globerson et al. 2007).
+
+**Calibrated rates** (Collins et al. 2008, section 7): "we first consider only 10% of the data-set,
+and find a value of eta that results in monotone improvement for at least 95% of the samples". We
+read this as follows. The problem is that of the sample alone, so that v is made of its examples
+only. They are visited ``PASSES`` times, in one random order, and every step is taken at the same
+rate, whatever it does to the dual. An example improves monotonically if none of its steps lowers
+the dual. The result is the greatest eta 2^k, for the configured eta and a whole number k, with
+which enough examples do. One step from the starting point would not do. There the quadratic part of
+the dual is small, and steps of any size raise it, above all under max-margin, where it is linear
+otherwise: the rate would be many times too large for the steps that follow. Visits to the sample
+count as evaluations.
+
+**Proven rates.** Let psi_iy = F_i' (z_i - y) for a structure y of example i. The dual has the
+quadratic part |sum_i sum_y alpha_iy psi_iy|^2 / (2C), whose matrix A has the entries psi_iy .
+psi_jz / C, the greatest of them |A| = max_iy |psi_iy|^2 / C (ibid., section 5.1). At a fixed rate
+eta <= 1 / (1 / beta + |A|), with draws with replacement, T steps close in on the optimum Q* of the
+log-linear dual as fast as ibid., Theorem 2, eq. 17 says (with Q for minus the dual, and D for the
+divergence of the optimum from the start):
+
+    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
+
+and max-margin at that of eq. 16, n / T in place of the exponential.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Interval
+
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
+from egparse.learners.eg.step import (
+    StepRule,
+    accept_step,
+    record_gain,
+    store_step,
+    without_rounding,
+)
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Longs
+
+Start = Literal["gold", "uniform"]
+
+ENOUGH = 0.95
+"""The share of the examples whose steps must all raise the dual at a calibrated rate."""
+PASSES = 3
+_DOUBLINGS = 20  # at most, up or down
+
+_ALL_HALVINGS = 60
+"""From any rate below 1e12 more halvings would end at the least rate of ``accept_step``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedConfig(EGConfig):
+    """What ``EGConfig`` leaves out.
+
+    ``order`` *random* visits the examples of a pass in a random permutation; *drawn* draws n of
+    them with replacement, as Collins et al. 2008, Fig. 2, does and its Theorem 2 assumes; *cyclic*
+    visits them in corpus order: the algorithm of Globerson et al. 2007, Fig. 2, and the
+    deterministic one that the later paper compares with in section 7.1. The order is that of passes
+    that visit all examples; with ``drawn`` and ``cyclic``, and with ``restart_eta``, all passes are
+    (``round_fraction`` = 1).
+
+    ``search`` *proven* keeps the rate at which no step lowers the dual, and for which the paper
+    proves how fast it rises in expectation: eta <= 1 / (1 / beta + |A|), which is 1 / (1 + |A|) for
+    the log-linear loss and 1 / |A| for max-margin; ``eta`` and ``growth`` are ignored.
+
+    ``start`` *uniform* starts with theta = 0, where every structure is equally probable; *gold*
+    near the correct structures (``OnlineEG.initialise``). The paper asks only for a point in the
+    interior of the simplex, but states its bounds for the uniform one (section 5.1).
+
+    ``restart_eta`` starts at ``eta`` again at each visit: the rule of Globerson et al. 2007,
+    section 7. ``largest_eta`` is the greatest rate (None: beta). ``calibrate`` > 0 sets the first
+    rate, in place of ``eta``, by the rule of Collins et al. 2008, section 7, from this share of the
+    examples; the paper takes 0.1.
+
+    With ``every_move`` marginals move at each step, however little; without it those that moved by
+    less than 1e-7 wait until their moves add up to more, which saves time and costs the line search
+    its precision where theta is large, as after a uniform start.
+
+    Raises:
+        ConfigError: settings that exclude each other.
+    """
+
+    search: Annotated[Literal["halving", "quadratic", "proven"], "how rates adapt"] = "halving"  # type: ignore[assignment]
+    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "random"
+    start: Annotated[Start, "the first distributions"] = "gold"
+    restart_eta: Annotated[bool, "start at eta at each visit"] = False
+    largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = None
+    calibrate: Annotated[float, Interval(ge=0, le=1), "the share of the examples"] = 0.0
+    every_move: Annotated[bool, "marginals move however little"] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.order != "random" and self.round_fraction != 1:
+            raise ConfigError(
+                f"expected round_fraction = 1 with the {self.order} order, "
+                f"got {self.round_fraction}"
+            )
+        if self.restart_eta and (self.order == "drawn" or self.round_fraction != 1):
+            raise ConfigError(
+                "expected passes that visit every example once with restart_eta "
+                f"(order random or cyclic, round_fraction = 1), got order = {self.order!r}, "
+                f"round_fraction = {self.round_fraction}"
+            )
+        if self.search == "proven" and (self.calibrate or self.curvature or self.restart_eta):
+            raise ConfigError(
+                "expected no calibrate, curvature or restart_eta with search = 'proven', whose "
+                "rate is one and the same for all examples and visits"
+            )
+
+    @classmethod
+    def options(cls) -> dict[str, Any]:
+        """The options, ``published`` among them (see ``configured``)."""
+        is_open = cls is PublishedConfig
+        return (
+            {"published": Annotated[bool, "as published"]} if is_open else {}
+        ) | super().options()
+
+    @classmethod
+    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
+        """With the option ``published`` the others change what is published."""
+        rest = dict(options)
+        if cls is PublishedConfig and rest.pop("published", False):
+            return AsPublishedConfig.configured(common, rest)
+        return super().configured(common, rest)
+
+    def rule(self, c: float) -> StepRule:
+        """The settings of a step under a regularisation constant C."""
+        rule = super().rule(c)
+        return rule._replace(
+            growth=1.0 if self.search == "proven" else rule.growth,
+            largest=rule.largest if self.largest_eta is None else float(self.largest_eta),
+            floor=0.0 if self.every_move else rule.floor,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsPublishedConfig(PublishedConfig):
+    """The randomised algorithm of Collins et al. 2008, Fig. 2, with the learning rates of section
+    7: n examples drawn with replacement make a pass, from the uniform start; a rate for each
+    example, halved until the dual does not fall, then multiplied by 1.05, without an upper limit.
+
+    The first rate is 0.5, which the paper takes for the digits; elsewhere it takes one that is
+    calibrated on 10 % of the data: add ``calibrate=0.1``. The only differences left are numerical:
+    theta and the marginals are stored in single precision, and a rate that is halved ends at 1e-6,
+    below which a step changes nothing there.
+    """
+
+    max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = (
+        _ALL_HALVINGS
+    )
+    round_fraction: Annotated[float, Interval(ge=1e-3, le=1), "the work of a round"] = 1.0
+    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "drawn"
+    start: Annotated[Start, "the first distributions"] = "uniform"
+    largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = math.inf
+    every_move: Annotated[bool, "marginals move however little"] = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class CyclicConfig(AsPublishedConfig):
+    """The deterministic algorithm of Collins et al. 2008, section 7.1."""
+
+    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "cyclic"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config2007(CyclicConfig):
+    """The online algorithm of Globerson et al. 2007, Fig. 2 and section 7: in corpus order; at each
+    visit the rate starts at eta_0 again and is halved until the dual does not fall.
+
+    The paper does not say what eta_0 is; ours is 0.5, as in that of 2008.
+    """
+
+    restart_eta: Annotated[bool, "start at eta at each visit"] = True
+    growth: Annotated[float, Interval(ge=1, le=1000), "factor after a step"] = 1.0
+
+
+class PublishedEG(OnlineEG):
+    """Online EG with the settings of ``PublishedConfig``."""
+
+    config_type: type[EGConfig] = PublishedConfig
+    config: PublishedConfig
+    set_c_of = None  # type: ignore[assignment]  # its rates hold for one C
+
+    def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
+        """As ``OnlineEG.initialise``, but for ``start``. The first learning rate is found here, if
+        it is to be calibrated or proven.
+        """
+        height = 0.0 if self.config.start == "uniform" else gold_theta
+        counted = self.blank_state()
+        if self.config.calibrate:
+            counted.first_eta = self._calibrated_eta(counted, np.full(self.n, height))
+        elif self.config.search == "proven":
+            counted.first_eta = self._proven_eta()
+        state = super().initialise(height)
+        state.generator, state.evaluations = counted.generator, counted.evaluations
+        state.first_eta = state.eta[:] = counted.first_eta
+        return state
+
+    def update(self, state: EGState, i: int) -> float:
+        """One step on example i; returns the increase of the dual."""
+        if self.config.restart_eta:
+            state.eta[i] = state.first_eta
+        return super().update(state, i)
+
+    def run_steps(self, state: EGState, order: Longs) -> None:
+        """One step on each example of ``order``, in this order."""
+        if self.config.restart_eta:  # for every visit: there are no two visits to an example
+            state.eta[order] = state.first_eta
+        super().run_steps(state, order)
+
+    def next_visits(self, state: EGState, by_gain: bool) -> Longs:
+        """The examples to visit next, in order."""
+        if not by_gain and self.config.order == "cyclic":
+            return np.arange(self.n)
+        if not by_gain and self.config.order == "drawn":
+            return state.generator.integers(self.n, size=self.n)
+        return super().next_visits(state, by_gain)
+
+    def begin(self, height: Floats, examples: Longs) -> EGState:
+        """A state of which only some examples are at the start, with theta ``height[i]`` on the
+        correct parts of example i; v is made of those.
+        """
+        self.problem.reset()
+        state = self.blank_state()
+        for i in examples.tolist():
+            state.squared_norm += self.problem.begin(i, height[i], self.loss, state.duals)
+        return state
+
+    def take_step(self, state: EGState, i: int, eta: float) -> bool:
+        """One step on example i at a given rate, which is kept whatever it does; returns whether
+        the dual did not fall.
+        """
+        rule, problem, duals = self.config.rule(state.c), self.problem, state.duals
+        buffers = problem.step_buffers(i, rule, duals)
+        in_groups = rule.curvature > 0.0 and problem.offers("groups")
+        value, slope, norm_change = problem.attempt(i, buffers, rule, eta, in_groups)
+        state.evaluations += 1
+        increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
+        increase = without_rounding(buffers, rule, increase)
+        rises, _ = accept_step(rule, eta, increase, slope, norm_change)
+        state.squared_norm += norm_change
+        store_step(buffers)
+        record_gain(duals, i, value, increase)
+        return bool(rises)
+
+    def _proven_eta(self) -> float:
+        """1 / (1 / beta + |A|) (Theorem 2), for the least C of the run."""
+        bound = largest_entry(squared_radii(self.problem), self.config.c)
+        smoothness = bound + 1.0 / self.loss.beta
+        return 1.0 / smoothness if smoothness > 0 else 1.0
+
+    def _calibrated_eta(self, counted: EGState, height: Floats) -> float:
+        """The first rate; ``height`` (n,) is the theta of correct parts at the start.
+
+        ``counted`` gets the evaluations, and its generator draws the sample. v is not 0 afterwards,
+        and belongs to no state.
+        """
+        count = max(1, math.ceil(self.config.calibrate * self.n))
+        sample = counted.generator.permutation(self.n)[:count]
+
+        def improves(eta: float) -> bool:
+            state = self.begin(height, sample)
+            falls = np.zeros(self.n, dtype=bool)
+            for _ in range(PASSES):
+                for i in sample.tolist():
+                    falls[i] |= not self.take_step(state, i, eta)
+                if falls.sum() > (1.0 - ENOUGH) * count:
+                    break
+            counted.evaluations += state.evaluations
+            return 1.0 - float(falls.sum()) / count >= ENOUGH
+
+        eta = self.config.eta
+        if improves(eta):
+            for _ in range(_DOUBLINGS):
+                if not improves(2 * eta):
+                    break
+                eta *= 2
+            return eta
+        for _ in range(_DOUBLINGS):
+            eta /= 2
+            if improves(eta):
+                break
+        return eta
+
+
+class CyclicEG(PublishedEG):
+    """Online EG in the order of the corpus."""
+
+    config_type = CyclicConfig
+
+
+class EG2007(PublishedEG):
+    """Online EG in the order of the corpus, whose learning rates start again at each visit."""
+
+    config_type = Config2007
+
+
+def largest_entry(radii: Floats, c: float) -> float:
+    """|A|, from the max_y |psi_iy|^2 of the examples, (n,).
+
+    Raises:
+        EgparseError: it is not finite.
+    """
+    bound = float(radii.max(initial=0.0)) / c
+    if not math.isfinite(bound):
+        raise EgparseError(
+            f"exponentiated gradient: expected finite features, got norms of {bound}"
+        )
+    return bound
+
+
+def squared_radii(problem: Problem) -> Floats:
+    """For each example an upper bound of max_y |F_i' (z_i - y)|^2, (n,), at the cost of one visit
+    to an example for each of its parts. v is 0 afterwards.
+
+    We use |F'(z - y)| <= sum_r |z_r - y_r| |f_r|. One argmax bounds the right-hand side over all y:
+    if part r occurs at most m_r times in a structure, |z_r - y_r| - z_r <= ((|z_r - m_r| - z_r) /
+    m_r) y_r, which is linear in y. The bound is exact if different structures share no part.
+    """
+    problem.reset()
+    radii = np.empty(len(problem.part_starts) - 1)
+    for i in range(len(radii)):
+        norms, gold = _part_norms(problem, i), problem.gold(i).copy()
+        out, slopes = np.empty_like(norms), np.ones_like(norms)
+        for r in np.flatnonzero(gold).tolist():
+            count = _max_count(problem, i, r, out)
+            slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
+        radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
+    return radii
+
+
+def _part_norms(problem: Problem, i: int) -> Floats:
+    """|f_r| of each part, (parts,); v must be 0 and is 0 again afterwards."""
+    changes = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
+    norms = np.empty_like(changes)
+    for r in range(len(changes)):
+        changes[r] = 1.0
+        norms[r] = math.sqrt(max(0.0, problem.add(i, changes)))
+        changes[r] = -1.0
+        problem.add(i, changes)
+        changes[r] = 0.0
+    return norms
+
+
+def _max_count(problem: Problem, i: int, r: int, out: Floats) -> float:
+    """The greatest count of part r in a structure."""
+    potentials = np.zeros_like(out)
+    potentials[r] = 1.0
+    return problem.argmax(i, potentials, out)

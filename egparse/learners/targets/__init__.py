@@ -1,1 +1,0 @@
-"""Learning from distributions over structures in the place of single correct structures."""
