@@ -92,7 +92,10 @@ class Scene:
         if later & TREES and name != "spans" and not is_replaced:
             return True
         readers = [layer for layer in (*TAG_LAYERS, LEMMAS) if layer in later]
-        layers = self.joint if name == MORPHOLOGY else (name,)
+        layers: Sequence[str] = (name,)
+        if name == MORPHOLOGY:
+            base = self.before(name)
+            layers = self.joint or (() if base is None else base.layers)
         return not set(layers).isdisjoint(named_columns(readers, self.config))
 
     @cached_property
