@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from pathlib import Path
 from textwrap import dedent, fill
 from typing import Any
@@ -38,27 +38,46 @@ def _marked(name: str, text: str) -> str:
 
 
 def commands() -> str:
-    """Every command: what it does, its arguments and options, its examples."""
+    """The options that several commands share in one table; then every command: what it does, its
+    arguments and its own options, its examples.
+    """
     import typer
 
     from egparse.cli.app import app
 
-    program = typer.main.get_command(app)
-    pages = [_command(name, command) for name, command in program.commands.items()]  # type: ignore[attr-defined]
-    return "\n\n".join(pages)
+    program = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    takers: dict[tuple[str, str, str], list[str]] = {}
+    for name, command in program.items():
+        for row in _options(command):
+            takers.setdefault(row, []).append(name)
+    shared = {row: names for row, names in takers.items() if len(names) > 1}
+    rows = [(*row, _among(names, program)) for row, names in shared.items()]
+    head = ("option", "default", "meaning", "commands")
+    parts = ["## Options of several commands", _table(head, rows)]
+    parts += [_command(name, command, shared) for name, command in program.items()]
+    return "\n\n".join(parts)
 
 
-def _command(name: str, command: Any) -> str:
+def _among(names: Sequence[str], all_names: Iterable[str]) -> str:
+    rest = [name for name in all_names if name not in names]
+    if not rest:
+        return "all"
+    return "all but " + ", ".join(rest) if len(rest) <= 3 else ", ".join(names)
+
+
+def _options(command: Any) -> list[tuple[str, str, str]]:
+    shown = (p for p in command.params if p.param_type_name == "option" and not p.hidden)
+    return [_option(option) for option in shown]
+
+
+def _command(name: str, command: Any, shared: Container[tuple[str, str, str]]) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    options = [p for p in command.params if p.param_type_name == "option" and not p.hidden]
-    usage = " ".join(
-        ["egparse", name, "[OPTIONS]", *(_placeholder(argument) for argument in arguments)]
-    )
-    parts = [f"## {name}", _prose(command.help), f"```text\n{usage}\n```"]
-    if arguments:
-        rows = [(_typed(_placeholder(own).strip("[]")), _prose(own.help)) for own in arguments]
-        parts.append(_table(("argument", "meaning"), rows))
-    parts.append(_table(("option", "default", "meaning"), map(_option, options)))
+    usage = " ".join(["egparse", name, "[OPTIONS]", *map(_placeholder, arguments)])
+    rows = [(_typed(_placeholder(own).strip("[]")), "", _prose(own.help)) for own in arguments]
+    rows += [row for row in _options(command) if row not in shared]
+    parts = [f"## {name}", f"**{usage}**", _prose(command.help)]
+    if rows:
+        parts.append(_table(("argument or option", "default", "meaning"), rows))
     parts += _epilog(command.epilog or "")
     return "\n\n".join(parts)
 
@@ -104,32 +123,51 @@ def _option(option: Any) -> tuple[str, str, str]:
 
 
 def settings() -> str:
-    """Every setting of training, one table a section: key, default, range, meaning."""
+    """Every setting of training: first what several sections have, with its default in each of
+    them, then what only one has, by its whole key.
+    """
     import egparse
 
-    sections: dict[str, list[tuple[str, str, str, str]]] = {}
+    alike: dict[tuple[str, str, str], dict[str, str]] = {}
     for setting in egparse.settings():
         section, _, key = setting.key.rpartition(".")
-        row = (f"`{key}`", _defaults(setting), setting.range, setting.meaning)
-        sections.setdefault(section, []).append(row)
-    pages = []
-    for section, rows in sections.items():
-        title = f"## [{section}]" if section else "## At the top"
-        pages.append(f"{title}\n\n{_table(('key', 'default', 'range', 'meaning'), rows)}")
-    return "\n\n".join(pages)
+        alike.setdefault((key, setting.range, setting.meaning), {})[section] = _defaults(setting)
+    several, single = [], []
+    for (key, span, meaning), defaults in alike.items():
+        if len(defaults) > 1:
+            several.append((f"`{key}`", _by_section(defaults), span, meaning))
+        else:
+            [(section, default)] = defaults.items()
+            single.append((f"`{section}.{key}`" if section else f"`{key}`", default, span, meaning))
+    return "\n\n".join(
+        [
+            "## Settings of several sections",
+            _table(("key", "sections and their defaults", "range", "meaning"), several),
+            "## Settings of one section",
+            _table(("key", "default", "range", "meaning"), single),
+        ]
+    )
+
+
+def _by_section(defaults: dict[str, str]) -> str:
+    """Sections with the same default together."""
+    sections: dict[str, list[str]] = {}
+    for section, default in defaults.items():
+        sections.setdefault(default, []).append(f"[{section}]")
+    return "; ".join(f"{' '.join(names)} {default}".strip() for default, names in sections.items())
 
 
 def options() -> str:
-    """The options of every learner that has some: a row for each, with its range."""
+    """The options of learners with their ranges, and which learners have them."""
     from egparse.config.fields import range_of
     from egparse.learners.registry import LEARNERS, options_of
 
-    rows = [
-        (f"`{learner}`" if first else "", f"`{option}`", range_of(hint))
-        for learner, own in ((name, options_of(name)) for name in LEARNERS)
-        for first, (option, hint) in zip([True] + [False] * len(own), own.items(), strict=False)
-    ]
-    return _table(("learner", "option", "range"), rows)
+    learners: dict[tuple[str, str], list[str]] = {}
+    for learner in LEARNERS:
+        for option, hint in options_of(learner).items():
+            learners.setdefault((f"`{option}`", range_of(hint)), []).append(f"`{learner}`")
+    rows = [(*row, ", ".join(names)) for row, names in learners.items()]
+    return _table(("option", "range", "learners"), rows)
 
 
 def _defaults(setting: Any) -> str:
@@ -155,10 +193,11 @@ GENERATED: dict[str, Callable[[], str]] = {
 def _prose(text: str | None) -> str:
     """The paragraphs of a help text, in which options and metavariables stand as they are typed."""
     paragraphs = [" ".join(part.split()) for part in (text or "").replace("\b", "").split("\n\n")]
-    return "\n\n".join(
-        fill(_OPTION.sub(r"`\1`", part), 100, break_long_words=False, break_on_hyphens=False)
-        for part in paragraphs
-    )
+    return "\n\n".join(_filled(_OPTION.sub(r"`\1`", part)) for part in paragraphs)
+
+
+def _filled(text: str) -> str:
+    return fill(text, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
