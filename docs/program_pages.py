@@ -73,9 +73,10 @@ def _options(command: Any) -> list[tuple[str, str, str]]:
 def _command(name: str, command: Any, shared: Container[tuple[str, str, str]]) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     usage = " ".join(["egparse", name, "[OPTIONS]", *map(_placeholder, arguments)])
+    usage = usage.replace("[", "\\[").replace("]", "\\]")  # no links
     rows = [(_typed(_placeholder(own).strip("[]")), "", _prose(own.help)) for own in arguments]
     rows += [row for row in _options(command) if row not in shared]
-    parts = [f"## {name}", f"`{usage}`", _prose(command.help)]
+    parts = [f"## {name}", f"**{usage}**", _prose(command.help)]
     if rows:
         parts.append(_table(("argument or option", "default", "meaning"), rows))
     parts += _epilog(command.epilog or "")
