@@ -221,7 +221,6 @@ TRAININGS = {
     ),
     "tag templates": (*TAGS, *_set('upos.templates=["form[0]", "suffix3[0]", "form[-1]"]')),
     "tags without bigrams": (*TAGS, *_set("upos.bigrams=false")),
-    "tags of order 2": (*TAGS, *_set("upos.order=2")),
     "tags, max-margin": (*TAGS, *_set('upos.loss="max-margin"')),
     "tags, softmax-margin": (*TAGS, *_set('upos.loss="softmax-margin"')),
     "tags, quadratic": (*TAGS, *_set('upos.search="quadratic"', "upos.c=5")),

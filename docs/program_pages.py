@@ -75,7 +75,7 @@ def _command(name: str, command: Any, shared: Container[tuple[str, str, str]]) -
     usage = " ".join(["egparse", name, "[OPTIONS]", *map(_placeholder, arguments)])
     rows = [(_typed(_placeholder(own).strip("[]")), "", _prose(own.help)) for own in arguments]
     rows += [row for row in _options(command) if row not in shared]
-    parts = [f"## {name}", f"**{usage}**", _prose(command.help)]
+    parts = [f"## {name}", f"`{usage}`", _prose(command.help)]
     if rows:
         parts.append(_table(("argument or option", "default", "meaning"), rows))
     parts += _epilog(command.epilog or "")
@@ -153,8 +153,11 @@ def _by_section(defaults: dict[str, str]) -> str:
     """Sections with the same default together."""
     sections: dict[str, list[str]] = {}
     for section, default in defaults.items():
-        sections.setdefault(default, []).append(f"[{section}]")
-    return "; ".join(f"{' '.join(names)} {default}".strip() for default, names in sections.items())
+        sections.setdefault(default, []).append(section)
+    return "; ".join(
+        ", ".join(names) + (f": {default}" if default else "")
+        for default, names in sections.items()
+    )
 
 
 def options() -> str:
