@@ -207,7 +207,8 @@ def _fault(kind: type, parts: Sequence[str], error: Mapping[str, Any]) -> str:
     """The key and what is wrong there, of an error of pydantic."""
     known, key = _settings_by_key(kind), ".".join(parts)
     if error["type"] == "unexpected_keyword_argument":
-        return f"{key}: {_unknown_key(key, known)}"
+        section = isinstance(error["input"], Mapping)
+        return f"{key}: {_unknown_key(key, known, section=section)}"
     for end in range(len(parts), 0, -1):  # a value in a list or a table has a longer place
         if found := known.get(".".join(parts[:end])):
             return f"{found.key}: {_outside(found.range, error['input'])}"
@@ -216,19 +217,19 @@ def _fault(kind: type, parts: Sequence[str], error: Mapping[str, Any]) -> str:
     return f"{key}: expected a section with settings such as {within}, got {got}"
 
 
-def _unknown_key(key: str, keys: Mapping[str, Setting]) -> str:
-    """What to say of a key that no setting has."""
-    section, _, name = key.rpartition(".")
+def _unknown_key(key: str, keys: Mapping[str, Setting], *, section: bool) -> str:
+    """What to say of a key that no setting has; ``section`` where a table of settings came."""
+    inside_of, _, name = key.rpartition(".")
     sections = {one.rpartition(".")[0] for one in keys} - {""}
-    inside = [one for one in (*keys, *sections) if one.rpartition(".")[0] == section]
+    inside = [one for one in (*keys, *sections) if one.rpartition(".")[0] == inside_of]
     close = get_close_matches(name, [one.rpartition(".")[2] for one in inside], n=1)
-    if not close and section and section not in sections:
-        hint = did_you_mean(section, sections)
-        return f"expected a section of the settings, got {section!r}{hint}"
+    if section or (not close and inside_of and inside_of not in sections):
+        wrong = name if section else inside_of
+        return f"expected a section of the settings, got {wrong!r}{did_you_mean(wrong, sections)}"
     same = [one for one in keys if one.endswith(f".{name}")]
     if not close and same:
         return f"expected the section too, such as {same[0]}, got {name!r}"
-    similar = f"{section}.{close[0]}" if close and section else "".join(close)
+    similar = f"{inside_of}.{close[0]}" if close and inside_of else "".join(close)
     hint = f"; did you mean {similar}?" if close else did_you_mean(key, keys)
     return f"expected a setting that 'egparse settings' lists, got {name!r}{hint}"
 

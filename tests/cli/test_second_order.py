@@ -153,7 +153,7 @@ def test_order_one_trains_no_second_parser(corpus: Path, tmp_path: Path) -> None
     [
         (("parser.order=3",), ("parser.order", "3")),
         (("parser.order=1",), ("pruner: a parser of order 1 has no pruner",)),
-        (("second_order.bits=16",), ("second_order", "[parser]", "[pruner]")),
+        (("second_order.bits=16",), ("second_order: expected a section of the settings",)),
         (("pruner.learner=perceptron",), ("pruner", "have probabilities", "perceptron")),
         (("parser.anneal_from=9",), ("parser.anneal_from", "eg-online", "dca")),
         (("pruner.max_heads=0",), ("pruner.max_heads", "0")),

@@ -26,7 +26,8 @@ from contextlib import redirect_stdout
 said = {}
 modules, path = set(sys.modules), list(sys.path)
 for script in sys.argv[1:]:
-    sys.argv, sys.path = [script, "--help"], [os.path.dirname(script), *path]
+    beside = os.path.dirname(script)
+    sys.argv, sys.path = [script, "--help"], [beside, *path]
     with redirect_stdout(io.StringIO()) as out:
         try:
             runpy.run_path(script, run_name="__main__")
@@ -34,7 +35,7 @@ for script in sys.argv[1:]:
             status = left.code
     said[script] = (status, out.getvalue())
     for name in set(sys.modules) - modules:  # modules beside a script may be named alike elsewhere
-        if (getattr(sys.modules[name], "__file__", None) or "").startswith(sys.path[0]):
+        if (getattr(sys.modules[name], "__file__", None) or "").startswith(beside):
             del sys.modules[name]
 print(json.dumps(said))
 """
