@@ -20,7 +20,7 @@ ROOMS: dict[str, set[str]] = {
     "classes": {"numpy", "spacy"},
     "structures": {"numpy"},
     "features": {"numpy"},
-    "learners": {"numpy", "annotated_types"},
+    "learners": {"numpy", "annotated_types", "ray"},
     "evaluation": {"numpy"},
     "config": {"numpy", "pydantic", "annotated_types"},
     "fitting": {"numpy"},
@@ -33,7 +33,6 @@ ROOMS: dict[str, set[str]] = {
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "spacy_components": {"numpy", "spacy", "thinc"},
     "api": set(),
-    "cluster": {"numpy", "ray"},
     "experiments": {"numpy", "annotated_types", "scipy", "clarabel", "matplotlib", "PIL"},
     "cli": {
         "numpy",
