@@ -13,8 +13,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.extras import import_with_extra
+from egparse.errors import ConfigError, EgparseError, import_with_extra
 
 TIMEOUT = 5.0
 """Seconds in which a cluster has to answer."""

@@ -38,10 +38,9 @@ from egparse.config.fields import (
     updated,
 )
 from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.features import default_templates as built_in
 from egparse.learners.registry import LEARNERS, options_of
-from egparse.similar import did_you_mean
 
 Strings = tuple[str, ...]
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]

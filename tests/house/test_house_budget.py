@@ -12,13 +12,10 @@ from house.package import MODULES, ROOT, room_of
 
 BUDGET: dict[str, int] = {
     "types": 100,
-    "errors": 100,
-    "extras": 100,
-    "similar": 100,
+    "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "surface": 100,
-    "sentences": 300,
+    "sentences": 360,
     "storage": 2_500,
     "compilation": 2_300,
     "io": 3_000,

@@ -11,11 +11,8 @@ from house.package import MODULES, PACKAGE, ROOT, circles, imports_of, name_of, 
 ROOMS: dict[str, set[str]] = {
     "types": {"numpy"},
     "errors": set(),
-    "extras": set(),
-    "similar": set(),
     "layers": set(),
     "schemes": set(),
-    "surface": set(),
     "sentences": {"conllu"},
     "storage": {"numpy", "msgpack"},
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
@@ -58,7 +55,7 @@ beside the standard library.
 
 INDEPENDENT = {
     "structures": {"types", "compilation"},
-    "learners": {"types", "errors", "extras", "compilation"},
+    "learners": {"types", "errors", "compilation"},
     "evaluation": {"types", "errors", "layers", "sentences"},
 }
 """Rooms that need to know little: what they may import of the package."""
