@@ -444,8 +444,8 @@ class TrainConfig(Section):
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(
         1,
-        "threads that train a task together, each with its share of the sentences; the model "
-        "depends on their number",
+        "threads that learn folds, gaps and tasks beside each other; the model does not depend on "
+        "their number",
     )
     layers: Strings = setting(
         (),
