@@ -27,8 +27,8 @@ DRIVERS = {"parse": ("cli",), "train": ("training", "config", "fitting")}
 
 
 class Walk:
-    """The steps of a walk, file and function, from the ``first`` function of that name in some rooms
-    to the ``last`` one, outside of them.
+    """The steps of a walk, file and function, from the ``first`` function of this name in some
+    rooms to the ``last`` one, outside of them.
     """
 
     def __init__(self, rooms: tuple[str, ...], first: str, last: str) -> None:
@@ -86,9 +86,9 @@ def main() -> None:
     from egparse import __main__ as program
 
     with TemporaryDirectory() as folder, redirect_stdout(sys.stderr), suppress(SystemExit):
-        to = ["-o", f"{folder}/model.egp"]
-        files = [str(TRAIN), *to] if train else ["en_ewt", "-", "--format", "text"]
-        sys.argv = ["egparse", command, *files]
+        out = ["-o", f"{folder}/model.egp"]
+        given = [str(TRAIN), *out] if train else ["en_ewt", "-", "--format", "text"]
+        sys.argv = ["egparse", command, *given]
         sys.setprofile(walk)
         program.main()
     sys.setprofile(None)
