@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -53,6 +54,11 @@ LONGEST = (
 """The files that take longest, most of it to compile kernels. They come first, so that none is left
 to one process at the end, and in an order in which no two processes compile the same at once.
 """
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: do not look through it for garbage time and again."""
+    gc.freeze()
 
 
 NIGHTLY_FIXTURES = {"cluster", "built_site"}

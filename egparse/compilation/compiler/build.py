@@ -7,6 +7,7 @@ compiles the kernels of everyday use, for this processor or for all levels of it
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import defaultdict, deque
@@ -20,6 +21,7 @@ from egparse.compilation import stored
 from egparse.compilation.compiler.ahead import known_variants, program_of
 from egparse.compilation.compiler.machine_code import compile_into
 from egparse.compilation.variants import kernel_of
+from egparse.storage.collector import collector_paused
 
 
 def compile_all(
@@ -41,7 +43,8 @@ def compile_all(
     largest = max(rooms.values(), key=lambda room: sum(map(len, room)), default=[])
     waiting, known = deque(largest), set(lines)
     running: dict[Future[list[str]], list[str]] = {}
-    with _pool(jobs or _n_cores()) as pool:
+    # nearly all that numba's front end makes lives on: looking for garbage is a fifth of its time
+    with _pool(jobs or _n_cores()) as pool, collector_paused():
         for room in rooms.values():
             if room is not largest:
                 running[pool.submit(_compile_room, folder, room, levels)] = room
@@ -71,6 +74,7 @@ def _end_with_parent() -> None:
     """
     parent = parent_process()
     assert parent is not None
+    gc.disable()
 
     def wait_for_end() -> None:
         parent.join()
