@@ -22,6 +22,7 @@ import typer
 
 from egparse.cli import completion
 from egparse.cli.scores import COMPARISON_LEGEND
+from egparse.errors import EgparseError
 
 CorpusFormat = StrEnum("CorpusFormat", ["CONLLU", "CONLLX", "CONLL2000", "CONLL2002", "CONLL2003"])
 """The formats of annotated corpora: ``io.detection.FORMATS``, which help need not import."""
@@ -72,6 +73,13 @@ class Engine(StrEnum):
     RAY = "ray"
 
 
+def _input(name: str) -> Path:
+    if not name:  # Path("") is the folder that the command runs in
+        raise EgparseError("expected the name of an input, got an empty one")
+    return Path(name)
+
+
+INPUTS = typer.Argument(parser=_input)
 MODEL = typer.Argument(autocompletion=completion.models)
 FROM_0, FROM_1 = typer.Option(min=0), typer.Option(min=1)
 """With ``Annotated``: the range of a number."""
@@ -190,6 +198,24 @@ def entries_of(text: str) -> dict[str, Entry]:
 def _whole(text: str) -> list[str]:
     """Lines with the indented ones that continue them."""
     return re.sub(r"\n +", " ", text).splitlines()
+
+
+def check_engine(
+    engine: Engine, workers: int | None, address: str | None, jobs: int | None
+) -> None:
+    """Check options before anything is read; ``jobs`` is None where it was not given.
+
+    Raises:
+        EgparseError: options of another engine, or a cluster without a number of workers.
+    """
+    if engine is Engine.LOCAL:
+        for option, value in (("--workers", workers), ("--ray-address", address)):
+            if value is not None:
+                raise EgparseError(f"{option}: expected --engine ray beside it")
+    elif workers is None:
+        raise EgparseError("--engine ray: expected --workers N beside it")
+    elif jobs is not None:
+        raise EgparseError("--jobs: expected --workers alone with --engine ray, got both")
 
 
 def model_and_input(first: Path, second: Path | None) -> tuple[Path | None, Path]:

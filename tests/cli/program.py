@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import pty
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,29 @@ def run_python(program: str) -> subprocess.CompletedProcess[str]:
     """Run a few lines of Python around the program."""
     command = [sys.executable, "-c", program]
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
+
+
+def on_terminal(*arguments: object, columns: int = 80, before: str = "") -> str:
+    """What a terminal shows of standard error of ``egparse``, in a process of its own after some
+    lines of Python.
+    """
+    controller, terminal = pty.openpty()
+    program = f"{before}\nimport sys\nfrom egparse.cli.app import main\nmain(sys.argv[1:])"
+    environment = ENVIRONMENT | {"COLUMNS": str(columns), "TERM": "xterm"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *map(str, arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        env=environment,
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):  # how Linux says that the other end is closed
+            while piece := os.read(controller, 65536):
+                shown += piece
+    os.close(controller)
+    assert process.returncode == 0, shown
+    return shown.decode()
 
 
 def complaint(*arguments: object) -> str:

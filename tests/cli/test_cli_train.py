@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -14,12 +12,12 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import (
-    COMMAND,
     CONFIGS,
     CORPORA,
     ENVIRONMENT,
     complaint,
     first_sentences,
+    on_terminal,
     run,
     run_python,
 )
@@ -120,34 +118,9 @@ def test_a_part_is_held_out_and_the_table_fits_a_terminal(corpus: Path, tmp_path
 
 
 def test_bars_are_drawn_on_a_terminal(corpus: Path, tmp_path: Path) -> None:
-    controller, terminal = pty.openpty()
-    command = [
-        *COMMAND,
-        "train",
-        str(corpus),
-        "-o",
-        str(tmp_path / "m.msgpack"),
-        *map(str, TAGS_ONLY),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=terminal, env=ENVIRONMENT
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        while piece := read_terminal(controller):
-            shown += piece
-        process.communicate()
-    os.close(controller)
-    assert process.returncode == 0
-    assert "━━━━" in shown.decode()
-    assert "primal" in shown.decode()
-
-
-def read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:  # how Linux says that the other end is closed
-        return b""
+    shown = on_terminal("train", corpus, "-o", tmp_path / "m.msgpack", *TAGS_ONLY)
+    assert "━━━━" in shown
+    assert "primal" in shown
 
 
 def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) -> None:

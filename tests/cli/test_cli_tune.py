@@ -21,15 +21,11 @@ from egparse.experiments.report.tuning_figure import figure
 from egparse.training.tune import TASKS
 
 PROGRAM = """
-import sys, typer
-from egparse.cli.commands import tune
+import sys
 {before}
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
-app.callback()(lambda: None)
-app(args=sys.argv[1:], prog_name="egparse")
+from egparse.cli.app import main
+main(sys.argv[1:])
 """
-"""The command in an application of its own."""
 
 INTERRUPTED = """
 from egparse.learners.eg import path

@@ -20,7 +20,7 @@ from egparse.cli.notices import (
     say,
     silence,
 )
-from egparse.cli.options import FROM_0, FROM_1, InputFormat
+from egparse.cli.options import FROM_0, FROM_1, INPUTS, InputFormat
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def classes(
-    inputs: list[Path],
+    inputs: Annotated[list[Path], INPUTS],
     output: Path = Path("classes.tsv"),
     classes: Annotated[int, typer.Option(min=2)] = 1000,
     min_count: Annotated[int, FROM_1] = 2,

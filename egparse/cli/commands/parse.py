@@ -6,28 +6,28 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-from egparse.cli.engines import check_engine
 from egparse.cli.notices import (
     announce_compilation,
     complain,
     say,
-    silence,
     warnings_shown,
 )
 from egparse.cli.options import (
     FROM_0,
     FROM_1,
+    INPUTS,
     MODEL,
     Engine,
     InputFormat,
     OutputFormat,
+    check_engine,
 )
 from egparse.errors import EgparseError
 
 
 def parse(
     model: Annotated[Path, MODEL],
-    inputs: list[Path],
+    inputs: Annotated[list[Path], INPUTS],
     output: Path | None = None,
     output_dir: Path | None = None,
     format: InputFormat = InputFormat.AUTO,
@@ -102,7 +102,8 @@ def parse(
         egparse parse model.msgpack letter.txt --output-format json --output letter.json
     """
     from egparse.cli.annotating.inputs import input_files
-    from egparse.cli.annotating.outputs import Asked, opened_documents, opened_resumption
+    from egparse.cli.annotating.outputs import Request, check_joined, opened_documents
+    from egparse.cli.annotating.resuming import resumption
     from egparse.io.encodings import checked_encoding
     from egparse.service.hub.resolve import find_model
 
@@ -112,56 +113,62 @@ def parse(
     checked_encoding(encoding)
     files = input_files(inputs)
     path = find_model(model)  # before numba is imported
+    request = Request(
+        path,
+        files,
+        output,
+        output_dir,
+        format,
+        output_format,
+        force,
+        encoding,
+        gold_tags,
+        respect_input,
+        marginals,
+        None if exceptions is None else str(exceptions),
+    )
     with ExitStack() as stack:
-        asked = Asked(path, files, output, output_dir, format, output_format, force)
-        resumption = None
+        journal = None
         if resume:
-            changing = {
-                "--format": str(format),
-                "--output-format": output_format and str(output_format),
-                "--encoding": encoding,
-                "--gold-tags": gold_tags,
-                "--respect-input": respect_input,
-                "--marginals": marginals,
-                "--exceptions": exceptions and str(exceptions),
-            }
-            resumption = opened_resumption(stack, asked, changing)
-            if resumption is None:
+            if output is not None:
+                check_joined(request)
+            journal = stack.enter_context(
+                resumption(output, output_dir, path, files, request.options)
+            )
+            if journal is None:
                 say(f"{output}: the interrupted run was complete")
                 return
-        documents = stack.enter_context(opened_documents(asked, resumption))
+        documents = stack.enter_context(opened_documents(request, journal))
         map_all = None
-        if jobs != 1 or resumption is not None or engine is not Engine.LOCAL:
+        if jobs != 1 or resume or engine is not Engine.LOCAL:
             from egparse.cli.workers import annotators_of
 
             map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
+        from egparse.cli.annotating.progress import Progress, on_terminal
+        from egparse.cli.annotating.run import Run
         from egparse.pipeline.model import Model
 
         if not quiet:
             announce_compilation()
         loaded = Model.load(path)
-        if exceptions is not None:
-            loaded = loaded.with_exceptions(str(exceptions))
+        if request.exceptions is not None:
+            loaded = loaded.with_exceptions(request.exceptions)
         if marginals:
             loaded.require_probabilities()
-        from egparse.cli.annotating.progress import Progress, terminal
-        from egparse.cli.annotating.run import Options, Run
-
         to_file = output is not None or output_dir is not None
-        shown_on = terminal(files, quiet, to_file)
-        progress = Progress(files, shown_on)
+        shown = on_terminal(files, quiet, to_file)
+        progress = Progress(files, shown)
 
         def say_empty(name: str) -> None:
-            progress.clear()
             if not quiet:
                 complain(f"{name}: nothing to parse")
 
-        how = Options(encoding, gold_tags, respect_input, marginals)
-        run = Run(loaded, asked, how, documents, progress, say_empty, resumption)
+        run = Run(loaded, request, documents, progress, say_empty, journal)
         stack.enter_context(warnings_shown(quiet))
         stack.callback(progress.clear)
-        tell = say if (to_file or shown_on is not None) and not quiet else silence
-        if tell is say:
+        tells = (to_file or shown) and not quiet
+        if tells:
             run.load_kernels()
         run.annotate(map_all)
-    tell(progress.result())
+    if tells:
+        say(progress.result())

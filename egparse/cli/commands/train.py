@@ -13,7 +13,6 @@ import typer
 
 from egparse.cli import completion, corpora, progress, tables
 from egparse.cli.corpora import Corpora
-from egparse.cli.engines import check_engine, shards_of
 from egparse.cli.files import Kind, check_output
 from egparse.cli.notices import (
     INTERRUPTED,
@@ -24,7 +23,7 @@ from egparse.cli.notices import (
     silence,
     warnings_shown,
 )
-from egparse.cli.options import FROM_0, FROM_1, CorpusFormat, Engine
+from egparse.cli.options import FROM_0, FROM_1, CorpusFormat, Engine, check_engine
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.cli.progress import FINAL_HEADINGS, Standings, scored_together, without_bound
 from egparse.cli.scores import score_table
@@ -35,6 +34,7 @@ from egparse.cli.training import (
     folder_of,
     history_path,
     limited_memory,
+    shards_of,
     size_of,
 )
 from egparse.layers import MORPHOLOGY
