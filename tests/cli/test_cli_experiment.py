@@ -26,35 +26,13 @@ def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
     done = run(
-        "experiment",
-        "losses",
-        "--quick",
-        "--iterations",
-        1,
-        "--c",
-        5,
-        "--output",
-        tmp_path / "new",
-        "--json",
-        "--quiet",
-        "--seed",
-        2,
+        f"experiment losses --quick --iterations 1 --c 5 --output {tmp_path}/new --json "
+        "--quiet --seed 2"
     )
     (found,) = json.loads(done.stdout)
     assert found["experiment"] == "losses"
     assert Path(found["files"]["numbers"]).is_file()
     assert done.stderr == ""
-
-
-def test_what_is_wrong_is_said_in_a_line(tmp_path: Path) -> None:
-    assert run("experiment", "nothing", "--quick", status=2).stderr.startswith(
-        "egparse: expected an experiment among"
-    )
-    line = run("experiment", "parsing", "--data", tmp_path, status=2).stderr
-    assert (
-        line == f"egparse: {tmp_path / 'conll2007' / 'esp.train'}: expected a file of the data "
-        "directory, got none\n"
-    )
 
 
 def test_help_names_every_experiment() -> None:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from cli.program import COMMAND, ENVIRONMENT, ROOT, complaint
+from cli.program import COMMAND, ENVIRONMENT, ROOT
 from cli.program import run_process as run
 
 from egparse.cli.commands.train import train
@@ -96,21 +96,6 @@ def test_json_has_every_field() -> None:
     assert found == [setting._asdict() for setting in settings()]
     (only,) = json.loads(wide("pruner.max_heads", "--json"))["settings"]
     assert (only["default"], only["range"]) == ("8", "integer from 1 to 32")
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("parsr", "got 'parsr': similar: parser, "),
-        ("parser.cc", "got 'parser.cc': similar: parser.c, "),
-        ("max_heads", "got 'max_heads': similar: pruner.max_heads"),
-        ("zzz", "got 'zzz': sections: classes, jackknife, upos, xpos, feats, "),
-    ],
-)
-def test_names_that_do_not_exist_are_refused_with_similar_ones(name: str, said: str) -> None:
-    line = complaint("settings", name)
-    assert line.startswith("expected a section or key of the settings, ")
-    assert said in line
 
 
 @pytest.mark.parametrize("other", ["--json", "parser"])

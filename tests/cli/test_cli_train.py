@@ -15,7 +15,6 @@ from cli.program import (
     CONFIGS,
     CORPORA,
     ENVIRONMENT,
-    complaint,
     first_sentences,
     on_terminal,
     run,
@@ -86,16 +85,7 @@ def test_history_has_a_record_for_each_pass(trained: Trained) -> None:
 def test_the_same_seed_gives_the_same_model(trained: Trained, tmp_path: Path) -> None:
     again = tmp_path / "again.msgpack"
     done = run(
-        "train",
-        trained.train,
-        "--dev",
-        trained.dev,
-        "--output",
-        again,
-        *QUICK,
-        "--seed",
-        4,
-        "--quiet",
+        f"train {trained.train} --dev {trained.dev} --output {again} --seed 4 --quiet", *QUICK
     )
     assert done.stderr == ""
     assert "LAS" in done.stdout
@@ -173,30 +163,6 @@ def test_interruption_before_anything_is_trained_leaves_what_is_there(
     ]
 
 
-def test_output_that_cannot_be_written_is_refused_at_once(corpus: Path, tmp_path: Path) -> None:
-    assert "there is no folder" in complaint("train", corpus, "-o", tmp_path / "none" / "m.msgpack")
-    assert "got a folder" in complaint("train", corpus, "-o", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (["--set", "parser.d=1"], "parser.d"),
-        (["--set", "parser"], "expected an override such as"),
-        (["--config", "none.toml"], "none.toml"),
-    ],
-)
-def test_faulty_configurations_are_refused(corpus: Path, options: list[str], text: str) -> None:
-    assert text in complaint("train", corpus, *options)
-
-
-def test_a_corpus_that_is_not_there_is_refused() -> None:
-    assert (
-        complaint("train", "none.conllu")
-        == "none.conllu: expected an annotated corpus, got no such file"
-    )
-
-
 @pytest.fixture
 def faulty(corpus: Path) -> Path:
     """Its second sentence has a cycle, its third a word without a head, which is no fault."""
@@ -208,12 +174,6 @@ def faulty(corpus: Path) -> Path:
         block[number] = "\t".join(cells)
     corpus.write_text("\n\n".join("\n".join(block) for block in blocks), encoding="utf-8")
     return corpus
-
-
-def test_a_broken_tree_is_named_by_file_and_line(faulty: Path, tmp_path: Path) -> None:
-    text = complaint("train", faulty, "-q", "-o", tmp_path / "m.msgpack")
-    assert text.startswith(f"{faulty}:")
-    assert "expected a head other than the word itself, got 2" in text
 
 
 def test_bad_sentences_are_skipped_and_counted(faulty: Path, tmp_path: Path) -> None:

@@ -355,23 +355,6 @@ def test_long_forms_are_cut_and_told_in_full(write: Any) -> None:
     assert float(drawing.attrib["width"]) < 250
 
 
-def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) -> None:
-    empty, text = write("", "empty.txt"), write("No corpus.\n", "text.txt")
-    assert (
-        complaint("visualize", trained.model, empty)
-        == f"{empty}: expected at least one sentence to draw, got an empty input"
-    )
-    assert complaint("visualize", text).startswith(f"{text}:1: expected an annotated corpus")
-    assert complaint("visualize", trained.model).endswith(
-        "expected text, got a model file, to which an input is missing"
-    )
-    assert "for --compare, got" in complaint("visualize", trained.model, text, "--compare")
-    assert "expected a model with probabilities" in complaint(
-        "visualize", trained.dev, "--least-certain"
-    )
-    assert "--compare" in run("visualize", trained.dev, "--compare", status=2).stderr
-
-
 def test_a_page_is_written_whole_or_not_at_all(
     trained: Trained, write: Any, tmp_path: Path
 ) -> None:

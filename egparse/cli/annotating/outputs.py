@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from egparse.cli.annotating.inputs import ENDINGS, InputFile
 from egparse.cli.annotating.resuming import CompressedSink, Partial, Resumption, Sink, sync_files
@@ -75,6 +75,21 @@ class Document(NamedTuple):
     number: int
     file: InputFile
     format: str
+
+
+class _TextSink:
+    """A stream that takes text alone, such as standard output in a notebook."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.flush = stream.flush
+        self._stream = stream
+
+    def write(self, data: bytes) -> None:
+        self._stream.write(data.decode())
+
+
+def _sink(stream: TextIO) -> Sink:
+    return getattr(stream, "buffer", None) or _TextSink(stream)
 
 
 class Joined:
@@ -202,7 +217,7 @@ class Separate:
             check_output(path, _kind_of_format(document.format), {}, force=self._force)
             self._frame = Frame(document.format)
             if self._state is None:
-                self._sink = self._stack.enter_context(opened(path)).buffer
+                self._sink = _sink(self._stack.enter_context(opened(path)))
             else:
                 state, self._state = self._state, {}
                 self._frame.begun = state.get("begun", False)
@@ -252,7 +267,7 @@ def opened_documents(request: Request, found: Resumption | None) -> Iterator[Doc
         if found is not None and target is not None:
             sink = stack.enter_context(found.output(target, compressor))
         else:
-            sink = stack.enter_context(opened(target)).buffer
+            sink = _sink(stack.enter_context(opened(target)))
             if compressor is not None:
                 sink = CompressedSink(sink, compressor)
         documents = Joined(sink, request.files, request.output_format, state)

@@ -123,13 +123,14 @@ def _line() -> Line:
     from rich.table import Column
 
     return Progress(
-        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        TextColumn("{task.description}", markup=False, table_column=Column(ratio=1, no_wrap=True)),
         TaskProgressColumn(),
         TextColumn("{task.fields[done]}", markup=False, table_column=Column(no_wrap=True)),
         TimeRemainingColumn(),
         console=Console(stderr=True, highlight=False),
         auto_refresh=False,
         transient=True,
+        expand=True,
     )
 
 
