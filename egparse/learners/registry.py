@@ -38,7 +38,8 @@ class Entry(NamedTuple):
     (``offset_problem``). ``distributions`` says whether it can learn from distributions over
     structures, which may change between passes (``targets``), under a loss with finite beta.
     ``shards`` says whether its dual variables can be divided among the nodes of a cluster;
-    ``gathers`` whether it can gather what it needs from shards of the examples there.
+    ``gathers`` whether it can gather what it needs from shards of the examples there;
+    ``checkpoints`` whether its state can be saved, which that of SciPy's optimisers cannot.
     """
 
     place: str
@@ -53,6 +54,7 @@ class Entry(NamedTuple):
     distributions: bool = False
     shards: bool = False
     gathers: bool = False
+    checkpoints: bool = True
 
 
 def build(name: str, problem: Problem, config: LearnerConfig, **options: Any) -> Learner:
@@ -219,6 +221,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         gathers=True,
+        checkpoints=False,
     ),
     "cg": Entry(
         "egparse.experiments.learners.quasi_newton:ConjugateGradient",
@@ -226,6 +229,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         gathers=True,
+        checkpoints=False,
     ),
     "parallel-gradient": Entry(
         "egparse.experiments.learners.parallel_gradient:ParallelGradient",
@@ -318,6 +322,7 @@ LEARNERS: dict[str, Entry] = {
         "2009; Freund & Schapire 1999)",
         fits=("vectors",),
         regularised=False,
+        checkpoints=False,
     ),
 }
 """Name -> learner; first those of the core."""
