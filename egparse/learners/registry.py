@@ -5,7 +5,7 @@ only names learners, such as a model that is loaded, needs none of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from egparse.errors import ConfigError
 from egparse.extras import import_with_extra
@@ -105,16 +105,11 @@ def options_of(name: str) -> dict[str, Any]:
     entry = LEARNERS[name]
     found = _imported(name, entry.further or entry.place).config_type.options()
     return {
-        option: _without_meaning(hint)
+        option: Annotated[(kind, *ranges)] if ranges else kind
         for option, hint in found.items()
-        if get_origin(hint) is Annotated  # tables are for programs
+        for kind, *ranges, meaning in [get_args(hint)]
+        if isinstance(meaning, str)
     }
-
-
-def _without_meaning(hint: Any) -> Any:
-    kind, *metadata = get_args(hint)
-    ranges = [one for one in metadata if not isinstance(one, str)]
-    return Annotated[(kind, *ranges)] if ranges else kind
 
 
 def check_installed(name: str) -> None:
