@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from cluster.test_cocoa import kind_of
+from learners.shards.test_cocoa import kind_of
 from learners.small_problems import sequences, trees
 
-from egparse.cluster.cocoa import ShardsConfig, in_turn, sharded
 from egparse.errors import EgparseError
 from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.fitting.states import (
@@ -28,6 +27,7 @@ from egparse.fitting.states import (
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.shards.cocoa import ShardsConfig, in_turn, sharded
 
 
 @pytest.mark.parametrize(
