@@ -21,7 +21,7 @@ from egparse.storage.temporary import lock, remove_if_abandoned, unfinished
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
-    from egparse.fitting.checkpoints.journal import Journal
+    from egparse.fitting.journal import Journal
     from egparse.fitting.progress import Iteration, Step
     from egparse.sentences import Sentence
     from egparse.storage.scratch import Scratch
@@ -123,7 +123,7 @@ class Checkpoints(NamedTuple):
         """
         if not self.wanted:
             return False
-        from egparse.fitting.checkpoints import journal
+        from egparse.fitting import journal
 
         folder = folder_of(output)
         there = journal.has_journal(folder)
@@ -146,8 +146,8 @@ class Checkpoints(NamedTuple):
             return None
         from egparse import __version__
         from egparse.config.reading import config_of_model
-        from egparse.fitting.checkpoints.journal import Journal, has_journal
-        from egparse.fitting.checkpoints.learners import check_savable
+        from egparse.fitting.choose_learner import check_savable
+        from egparse.fitting.journal import Journal, has_journal
 
         check_savable(config)
         folder = folder_of(output)
@@ -265,11 +265,11 @@ def shards_of(engine: Engine, workers: int | None, address: str | None) -> Itera
     if engine is Engine.LOCAL or workers is None:
         yield
         return
-    from egparse.cluster.connection import connected
     from egparse.fitting.jobs import Jobs, working_with
+    from egparse.learners.shards.cluster import connected
 
     with connected(workers, address):
-        from egparse.cluster.shards import Crew
+        from egparse.learners.shards.on_cluster import Crew
 
         with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
             yield

@@ -14,7 +14,7 @@ from egparse.cli.completion import ALL, EXPERIMENTS
 from egparse.cli.files import Kind, check_folder, check_output
 from egparse.cli.notices import say, silence
 from egparse.cli.options import FROM_0
-from egparse.extras import import_with_extra
+from egparse.errors import import_with_extra
 
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done

@@ -11,7 +11,7 @@ import typer
 
 from egparse.cli.notices import announce_compilation, say, warnings_shown
 from egparse.cli.options import FROM_1, MODEL
-from egparse.extras import import_with_extra
+from egparse.errors import import_with_extra
 
 _MIB = 1 << 20
 

@@ -110,8 +110,8 @@ def train(
             not choose another; see --list-learners.
         --list-learners: List the learners and exit.
         --seed N: Random seed; equal seeds give equal models on one machine.
-        --jobs, -j N: Train with N threads (0: one for each processor), each with its share of the
-            sentences: the setting jobs. Equal N and seed give equal models.
+        --jobs, -j N: Train with N threads (0: one for each processor): the setting jobs. The model
+            does not depend on N.
         --language CODE: Code of the language, such as en or de, whose spaCy rules split plain text
             into words.
         --base MODEL: Continue from this model, a file or a name; the penalty is on the distance

@@ -21,8 +21,7 @@ from egparse.cli.options import (
     InputFormat,
     model_and_input,
 )
-from egparse.errors import EgparseError
-from egparse.similar import did_you_mean
+from egparse.errors import EgparseError, did_you_mean
 
 if TYPE_CHECKING:
     from egparse.cli.annotating.inputs import Input
