@@ -32,9 +32,7 @@ from egparse.fitting.checkpoints.record_file import Array, faults_of, opened, wr
 from egparse.fitting.checkpoints.states import Packer, Unpacker
 from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
 from egparse.fitting.progress import Iteration, Listener, Step
-from egparse.storage.atomic import write_atomically
-from egparse.storage.regular_files import read_regular
-from egparse.storage.temporary import PREFIX, remove_at_once
+from egparse.storage.files import PREFIX, read_regular, remove_at_once, write_atomically
 from egparse.types import Ints
 
 Predictor = TypeVar("Predictor")
