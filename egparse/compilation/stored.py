@@ -29,7 +29,7 @@ from typing import NamedTuple
 import msgpack
 
 from egparse.compilation.kernel import IMPORTED_AT, Kernel
-from egparse.storage.files import open_regular, write_atomically
+from egparse.storage.files import open_regular, temporary_file
 
 FORMAT = 3
 """The version of these files and of how compiled kernels are called."""
@@ -107,8 +107,12 @@ def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
     """
     content = msgpack.packb(compiled._asdict())
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # the mask may let a group write
-    path = folder / (name.digest + SUFFIX)
-    write_atomically(path, _check(name, content), content, mode=0o644)
+    with temporary_file(folder) as (temporary, descriptor):
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(_check(name, content) + content)
+        os.fchmod(descriptor, 0o644)
+        # a link in its place is not followed, as write_atomically would
+        temporary.replace(folder / (name.digest + SUFFIX))
 
 
 def _check(name: KernelName, content: bytes) -> bytes:

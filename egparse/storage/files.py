@@ -57,15 +57,13 @@ class NamedFile(io.FileIO):
             return super().write(data)
 
 
-def write_atomically(path: str | os.PathLike[str], *parts: bytes, mode: int | None = None) -> None:
-    """Replace the file ``path`` by one that consists of ``parts``, with these permissions if they
-    are given; returns when it is on the disk. Raises OSError, which names ``path``.
+def write_atomically(path: str | os.PathLike[str], *parts: bytes) -> None:
+    """Replace the file ``path`` by one that consists of ``parts``; returns when it is on the disk.
+    Raises OSError, which names ``path``.
     """
     with open_bytes_atomically(path) as file:
         for part in parts:
             file.write(part)
-        if mode is not None:
-            os.fchmod(file.fileno(), mode)
 
 
 @contextmanager
@@ -104,6 +102,8 @@ def _replacement(path: str | os.PathLike[str]) -> Iterator[int]:
     an error, and is removed when it ends with one.
     """
     target = Path(os.path.realpath(path))
+    if target.exists() and not (target.is_file() or target.is_dir()):  # root would replace a device
+        raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
     temporary: Path | None = None
     try:
         with temporary_file(target.parent) as (temporary, descriptor):

@@ -237,3 +237,12 @@ def test_regular_files_and_links_to_them_are_read(tmp_path: Path) -> None:
     assert read_regular(tmp_path / "link") == b"content"
     with pytest.raises(IsADirectoryError):
         read_regular(tmp_path)
+
+
+def test_what_is_no_regular_file_is_not_replaced(pipe: Path) -> None:
+    link = pipe.with_name("link")
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        with pytest.raises(OSError, match="not a regular file"):
+            write_atomically(path, b"after")
+    assert pipe.is_fifo()
