@@ -20,7 +20,7 @@ import numpy as np
 
 from egparse.config.sections import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
-from egparse.fitting.optimise import Best
+from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration
 from egparse.io.corpus import read_whole
 from egparse.learners.learner import Learner, LearnerConfig

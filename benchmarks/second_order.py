@@ -45,7 +45,7 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.report import evaluate_model
 from egparse.experiments.report.artefacts import versions
-from egparse.fitting.optimise import Best
+from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.fitting.task import Task, fit
 from egparse.io.corpus import read_whole

@@ -18,7 +18,7 @@ from egparse.storage.files import NamedFile, lock, open_regular, remove_if_aband
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
-    from egparse.fitting.checkpoints.journal import Journal
+    from egparse.fitting.journal import Journal
     from egparse.fitting.progress import Iteration, Step
     from egparse.sentences import Sentence
     from egparse.storage.scratch import Scratch
@@ -120,7 +120,7 @@ class Checkpoints(NamedTuple):
         """
         if not self.wanted:
             return False
-        from egparse.fitting.checkpoints import journal
+        from egparse.fitting import journal
 
         folder = folder_of(output)
         there = journal.has_journal(folder)
@@ -143,8 +143,8 @@ class Checkpoints(NamedTuple):
             return None
         from egparse import __version__
         from egparse.config.reading import config_of_model
-        from egparse.fitting.checkpoints.journal import Journal, has_journal
-        from egparse.fitting.checkpoints.learners import check_savable
+        from egparse.fitting.choose_learner import check_savable
+        from egparse.fitting.journal import Journal, has_journal
 
         check_savable(config)
         folder = folder_of(output)

@@ -17,7 +17,7 @@ import pytest
 
 from egparse.cli.annotating.resuming import Partial, partial_path
 from egparse.errors import EgparseError
-from egparse.fitting.checkpoints.record_file import opened
+from egparse.fitting.states import opened
 from egparse.service.hub.fetch import CHECKSUM_SUFFIX, _kept_checksum
 from egparse.spacy_components.shared_models import load
 from egparse.storage import files
