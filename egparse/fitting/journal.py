@@ -29,9 +29,6 @@ from egparse.errors import EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.prepared import Best, Predictor, Prepared, Weights
 from egparse.fitting.progress import Iteration, Listener, Step
-<<<<<<< HEAD:egparse/fitting/checkpoints/journal.py
-from egparse.storage.files import PREFIX, read_regular, remove_at_once, write_atomically
-=======
 from egparse.fitting.states import (
     Array,
     faults_of,
@@ -41,7 +38,7 @@ from egparse.fitting.states import (
     saved_learner,
     write_record,
 )
->>>>>>> main:egparse/fitting/journal.py
+from egparse.storage.files import PREFIX, read_regular, remove_at_once, write_atomically
 from egparse.types import Ints
 
 FORMAT = 2
