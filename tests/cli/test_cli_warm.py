@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from cli.program import complaint
 
-from egparse.compilation import places, variants
+from egparse.compilation import stored, variants
 from egparse.compilation.compiler import build
 
 pytestmark = pytest.mark.compiled_only
@@ -43,7 +43,7 @@ def test_what_ends_the_compilation_is_said_in_one_line(
     monkeypatch.setattr(build, "compile_all", compile_all)
     monkeypatch.setattr(variants, "find", lambda *_: None)
     for name in ("user_folder", "claim_user_folder"):
-        monkeypatch.setattr(places, name, lambda: tmp_path)
+        monkeypatch.setattr(stored, name, lambda: tmp_path)
     assert complaint("warm", "--quiet") == expected.format(folder=tmp_path)
 
 
