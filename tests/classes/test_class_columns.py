@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from egparse.classes.columns import (
+from egparse.classes.tables import (
     MAX_TABLES,
     ClassColumn,
     ClassColumns,
+    ClassTable,
+    PackedTable,
     class_columns_of,
     columns_in,
     for_each_table,
     is_as_fine_as_words,
     parse_column,
 )
-from egparse.classes.packed import PackedTable
-from egparse.classes.table import ClassTable
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary

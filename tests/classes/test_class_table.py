@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from egparse.classes.packed import PackedTable, fingerprints_of
-from egparse.classes.table import ClassTable, Origin, normal
+from egparse.classes.tables import ClassTable, Origin, PackedTable, fingerprints_of, normal
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from text.tokenising.small_tokeniser import small_tokeniser, text_of
+from text.small_tokeniser import small_tokeniser, text_of
 
 from egparse.errors import CorpusError
 from egparse.io.conllu import format_sentence, read_conllu

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lines_run import lines_run
-from text.exceptions.test_exceptions_files import exceptions_of, rows
+from text.test_exceptions_files import exceptions_of, rows
 
-from egparse.text.exceptions.patterns import EMOJI, EMOJI_STARTS, REGEXES
+from egparse.text.exceptions.entries import EMOJI, EMOJI_STARTS, REGEXES
 
 
 def found_in(text: str, *blocks: str) -> list[list[str]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from egparse.text.tokenising.expansions.known_words import KnownWords
-from egparse.text.tokenising.expansions.lexicon import ExpansionLexicon
-from egparse.text.tokenising.expansions.scripts import choose_scripts, slots_of
-from egparse.text.tokenising.expansions.slots import GRADES, Slots
+from egparse.text.expansion_lexicon import GRADES, ExpansionLexicon, KnownWords, Slots
+from egparse.text.expansion_scripts import choose_scripts, slots_of
 
 NOTHING = KnownWords.of({})
 

@@ -7,7 +7,7 @@ candidates are classified, from the tokens around them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,10 +15,11 @@ import numpy as np
 
 from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import Templates
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
 from egparse.sentences import MISSING, Sentence, SurfaceToken
-from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
+from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
     Flag,
@@ -33,16 +34,16 @@ from egparse.storage.schema import (
     starts_of,
 )
 from egparse.surface import SPACE_AFTER_NO
-from egparse.text.splitting.columns import Paragraph
-from egparse.text.tokenising.expander_columns import COLUMNS, expander_columns
-from egparse.text.tokenising.expansions.lexicon import (
+from egparse.text.expansion_lexicon import (
+    GRADES,
     LONGEST_AFFIX,
     ONE_WORD,
     ExpansionLexicon,
     Labels,
+    Slots,
 )
-from egparse.text.tokenising.expansions.scripts import LONGEST, is_script
-from egparse.text.tokenising.expansions.slots import GRADES, Slots
+from egparse.text.expansion_scripts import LONGEST, is_script
+from egparse.text.word_columns import EXPANDER_COLUMNS, Paragraph, expander_columns
 from egparse.types import Floats, Ints, Longs
 
 MAX_SCRIPTS = 60_000
@@ -79,6 +80,10 @@ _STORED_LISTS = Record(
 )
 
 
+Place = tuple[int, int, Labels]
+"""A token with several candidates: its sentence, its place there, and its candidates."""
+
+
 class Decisions(NamedTuple):
     """Tokens that have several candidates, in their surroundings.
 
@@ -90,6 +95,37 @@ class Decisions(NamedTuple):
     starts: Longs
     rows: Longs
     candidates: Candidates
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sentence],
+        places: Sequence[Place],
+        templates: Templates,
+        spacing: bool,
+    ) -> Decisions:
+        """The decisions about some tokens; windows have as many tokens before and after theirs as
+        templates look at.
+        """
+        reach = int(np.abs(templates.offsets).max(initial=0))
+        windows: list[Paragraph] = []
+        before: list[int] = []
+        for number, place, _ in places:
+            sentence, first = sentences[number], max(0, place - reach)
+            forms = sentence.forms[first : place + reach + 1]
+            cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
+            windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
+            before.append(place - first)
+        values, starts = expander_columns(windows, spacing)
+        ends = np.cumsum([0, *(len(labels) for *_, labels in places)], dtype=np.int64)
+        flat = [label for *_, labels in places for label in labels]
+        candidates = Candidates(np.array(flat, dtype=np.uint16), ends)
+        return cls(values, starts, starts[:-1] + np.array(before, dtype=np.int64), candidates)
+
+    @property
+    def alone(self) -> Longs:
+        """Each decision as a sequence of its own."""
+        return np.arange(len(self.rows) + 1, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -113,9 +149,13 @@ class Expander(SequencePredictor):
         """Sentences of tokens, which have forms and MISC alone, as sentences of words with
         ``Sentence.tokens``: the MISC of a multiword token moves there.
         """
-        special = self._special(sentences)
-        if not special:
-            return list(sentences)
+        forms: set[str] = set()
+        for sentence in sentences:
+            forms.update(sentence.forms)
+        lexicon = self.lexicon
+        special = {
+            form: labels for form in forms if (labels := lexicon.candidates(form)) != (ONE_WORD,)
+        }
         places = [
             (number, place, special[form])
             for number, sentence in enumerate(sentences)
@@ -123,74 +163,44 @@ class Expander(SequencePredictor):
             for place, form in enumerate(sentence.forms)
             if form in special
         ]
-        open_places = [place for place in places if len(place[2]) > 1]
-        chosen = {
-            (number, place): label
-            for (number, place, _), label in zip(
-                open_places, self._choose(sentences, open_places), strict=True
-            )
-        }
-        labels: dict[int, dict[int, int]] = {}
-        for number, place, candidates in places:
-            label = chosen.get((number, place), candidates[0])
-            if not self.lexicon.is_one_word(label):
-                labels.setdefault(number, {})[place] = label
-        return [
-            self._expanded(sentence, labels[number]) if number in labels else sentence
-            for number, sentence in enumerate(sentences)
-        ]
+        chosen = {(number, place): labels[0] for number, place, labels in places}
+        undecided = [place for place in places if len(place[2]) > 1]
+        for first in range(0, len(undecided), _BATCH):
+            some = undecided[first : first + _BATCH]
+            labels = self.choose(self.decisions(sentences, some)).tolist()
+            for (number, place, _), label in zip(some, labels, strict=True):
+                chosen[number, place] = label
+        expanded = list(sentences)
+        words: dict[int, dict[int, tuple[str, ...]]] = {}
+        for (number, place), label in chosen.items():
+            if not lexicon.is_one_word(label):
+                found = lexicon.words(sentences[number].forms[place], label)
+                words.setdefault(number, {})[place] = found
+        for number, of_places in words.items():
+            expanded[number] = in_words(sentences[number], of_places)
+        return expanded
 
-    def decisions(
-        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
-    ) -> Decisions:
-        """The decisions about tokens, each given by its sentence, its place there and its
-        candidates.
-        """
+    def decisions(self, sentences: Sequence[Sentence], places: Sequence[Place]) -> Decisions:
+        """The decisions about some tokens."""
         assert self.model is not None
-        reach = int(np.abs(self.model.templates.offsets).max(initial=0))
-        return decisions_at(sentences, places, reach, self.spacing)
+        return Decisions.of(sentences, places, self.model.templates, self.spacing)
 
     def choose(self, decisions: Decisions) -> Ints:
         """The label of each decision."""
         assert self.model is not None
-        scores = self._scores(decisions)
-        return self.model.choose_by(scores, _alone(decisions), decisions.candidates)
+        scores = self.model.scores_at(
+            decisions.rows, decisions.values, decisions.starts, decisions.candidates
+        )
+        return self.model.choose_by(scores, decisions.alone, decisions.candidates)
 
     def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
         """The probability of a label in each decision; nan for -1."""
         assert self.model is not None
-        return self.model.probabilities_by(
-            self._scores(decisions), _alone(decisions), decisions.candidates, labels
+        candidates = decisions.candidates
+        scores = self.model.scores_at(
+            decisions.rows, decisions.values, decisions.starts, candidates
         )
-
-    def _special(self, sentences: Sequence[Sentence]) -> dict[str, Labels]:
-        """The forms that may be multiword tokens, and their candidates."""
-        forms: set[str] = set()
-        for sentence in sentences:
-            forms.update(sentence.forms)
-        candidates = self.lexicon.candidates
-        return {form: labels for form in forms if (labels := candidates(form)) != (ONE_WORD,)}
-
-    def _choose(
-        self, sentences: Sequence[Sentence], places: Sequence[tuple[int, int, Labels]]
-    ) -> list[int]:
-        labels: list[int] = []
-        for first in range(0, len(places), _BATCH):
-            some = self.decisions(sentences, places[first : first + _BATCH])
-            labels += self.choose(some).tolist()
-        return labels
-
-    def _scores(self, decisions: Decisions) -> Floats:
-        assert self.model is not None
-        keys = keys_at(self.model.templates, decisions.rows, decisions.values, decisions.starts)
-        return self.model.score(keys, decisions.candidates)
-
-    def _expanded(self, sentence: Sentence, labels: dict[int, int]) -> Sentence:
-        words = self.lexicon.words
-        return in_words(
-            sentence,
-            [words(form, labels.get(place, ONE_WORD)) for place, form in enumerate(sentence.forms)],
-        )
+        return self.model.probabilities_by(scores, decisions.alone, candidates, labels)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -227,7 +237,7 @@ class Expander(SequencePredictor):
             most = min(len(scripts) + 1, MAX_LABELS // grades)
             stored.require(decided <= most, "decided", f"at most {most} expansions", decided)
             division = division_of(decided, grades)
-            model = SequenceModel.from_payload(model, COLUMNS, decided * grades, division)
+            model = SequenceModel.from_payload(model, EXPANDER_COLUMNS, decided * grades, division)
         by_form, by_affix = (
             _labels_of(part, len(scripts) + 1, 1 if model is None else decided, longest)
             for part, longest in ((read["forms"], None), (read["affixes"], LONGEST_AFFIX + 1))
@@ -252,15 +262,16 @@ def division_of(decided: int, grades: int) -> Division | None:
     return Division(LabelParts.of(parts), full, np.zeros(len(parts), dtype=np.uint16))
 
 
-def in_words(sentence: Sentence, words: Sequence[Sequence[str]]) -> Sentence:
-    """A sentence of tokens, which have forms and MISC alone, with the words of each token: the MISC
-    of a multiword token moves to ``Sentence.tokens``.
+def in_words(sentence: Sentence, words: Mapping[int, Sequence[str]]) -> Sentence:
+    """A sentence of tokens, which have forms and MISC alone, with the words of some tokens, by
+    place: the MISC of a multiword token moves to ``Sentence.tokens``.
     """
     forms: list[str] = []
     misc: list[str] = []
     tokens: list[SurfaceToken] = []
     cells = sentence.misc or (MISSING,) * len(sentence)
-    for form, cell, of_token in zip(sentence.forms, cells, words, strict=True):
+    for place, (form, cell) in enumerate(zip(sentence.forms, cells, strict=True)):
+        of_token = words.get(place, (form,))
         if (*of_token,) == (form,):
             misc.append(cell)
         else:
@@ -273,40 +284,6 @@ def in_words(sentence: Sentence, words: Sequence[Sequence[str]]) -> Sentence:
         misc=tuple(misc) if sentence.misc else (),
         tokens=tuple(tokens),
     )
-
-
-def decisions_at(
-    sentences: Sequence[Sentence],
-    places: Sequence[tuple[int, int, Labels]],
-    reach: int,
-    spacing: bool,
-) -> Decisions:
-    """See ``Expander.decisions``; windows have ``reach`` tokens before and after theirs."""
-    windows: list[Paragraph] = []
-    before: list[int] = []
-    for number, place, _ in places:
-        sentence = sentences[number]
-        first = max(0, place - reach)
-        forms = sentence.forms[first : place + reach + 1]
-        cells = sentence.misc[first : place + reach + 1] or (MISSING,) * len(forms)
-        windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
-        before.append(place - first)
-    values, starts = expander_columns(windows, spacing)
-    rows = starts[:-1] + np.array(before, dtype=np.int64)
-    return Decisions(values, starts, rows, candidates_of([labels for *_, labels in places]))
-
-
-def candidates_of(lists: Sequence[Labels]) -> Candidates:
-    """Candidates that are given as a list for each token."""
-    starts = np.zeros(len(lists) + 1, dtype=np.int64)
-    np.cumsum([len(labels) for labels in lists], out=starts[1:])
-    flat = [label for labels in lists for label in labels]
-    return Candidates(np.array(flat, dtype=np.uint16), starts)
-
-
-def _alone(decisions: Decisions) -> Longs:
-    """Each decision as a sequence of its own."""
-    return np.arange(len(decisions.rows) + 1, dtype=np.int64)
 
 
 def _labels_of(part: Stored, n_labels: int, decided: int, longest: int | None) -> dict[str, Labels]:

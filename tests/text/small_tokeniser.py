@@ -12,9 +12,9 @@ from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
 from egparse.sentences import Sentence
 from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
-from egparse.text.tokenising.tokeniser import Tokeniser
-from egparse.text.tokenising.training import TokeniserTask
-from egparse.text.treebank_text import running_text, surface_tokens
+from egparse.text.tokeniser import Tokeniser
+from egparse.text.training import TokeniserTask
+from egparse.text.treebank_text import running_text
 
 
 @cache
@@ -27,9 +27,9 @@ def small_tokeniser() -> Tokeniser:
 def text_of(sentences: Iterable[Sentence]) -> str:
     """The tokens with the blanks around them."""
     return "".join(
-        _blanks_before(misc) + form + blanks_after(misc)
+        _blanks_before(token.misc) + token.form + blanks_after(token.misc)
         for sentence in sentences
-        for form, misc in surface_tokens(sentence)
+        for token in sentence.surface_tokens
     )
 
 

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from egparse.text.splitting.characters import N_KINDS, character_tables
-from egparse.text.tokenising.addresses import addresses_are_tokens, addresses_in
-from egparse.text.tokenising.pieces import (
+from egparse.text.characters import N_KINDS, as_codes, character_tables
+from egparse.text.pieces import (
     ALWAYS,
     BLANK,
     CLOSE,
@@ -22,11 +21,10 @@ from egparse.text.tokenising.pieces import (
     WIDE,
     Links,
     Pieces,
-    as_codes,
+    addresses_are_tokens,
+    addresses_in,
     chains_of,
-    emoji_are_tokens,
     learned_links,
-    paragraphs_of,
     pieces_of,
     pieces_of_text,
 )
@@ -72,7 +70,7 @@ def test_links_are_learned_from_counts(text: str, data: st.DataObject) -> None:
     pieces = pieces_of(as_codes(text), EVERYWHERE)
     starts = [k for k in range(len(pieces)) if k == 0 or data.draw(st.booleans())]
     begins = pieces.begins[np.array(starts, dtype=np.int64)]
-    links = learned_links(as_codes(text), begins, 0.2)
+    links = learned_links(text, begins, begins, 0.2)
     kinds = character_tables(as_codes(text)).kinds
     for gap, table, usual in ((CLOSE, links.close, NEVER), (BLANK, links.blank, ALWAYS)):
         outcomes = {k in starts for k in range(1, len(pieces)) if pieces.gaps[k] == gap}
@@ -129,8 +127,8 @@ def test_flags_are_pairs() -> None:
 def test_chains_and_paragraphs() -> None:
     assert chains_of(np.array([1, 2, 5, 6, 9])).tolist() == [0, 2, 4, 5]
     assert chains_of(np.zeros(0, dtype=np.int64)).tolist() == [0]
-    assert paragraphs_of(pieces_of(as_codes("a b\n\nc"), EVERYWHERE)).tolist() == [0, 2, 3]
-    assert paragraphs_of(pieces_of(as_codes(""), EVERYWHERE)).tolist() == [0]
+    assert pieces_of(as_codes("a b\n\nc"), EVERYWHERE).paragraphs.tolist() == [0, 2, 3]
+    assert pieces_of(as_codes(""), EVERYWHERE).paragraphs.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -158,10 +156,10 @@ def test_addresses_take_linear_time(text: str) -> None:
 
 def test_an_address_is_one_piece() -> None:
     text = "x:www.a-b.org/c. y"
-    assert strings(text, pieces_of_text(text, EVERYWHERE, True)[1]) == [
+    assert strings(text, pieces_of_text(text, EVERYWHERE, True)) == [
         "x", ":", "www.a-b.org/c", ".", "y",
     ]  # fmt: skip
-    assert len(pieces_of_text(text, EVERYWHERE, False)[1]) == 17
+    assert len(pieces_of_text(text, EVERYWHERE, False)) == 17
 
 
 @pytest.mark.parametrize("character", ["(", "#", "\u6f22", "\U0001f602", "\u0e46"])
@@ -169,9 +167,9 @@ def test_a_long_run_of_one_character_is_in_one_piece(character: str) -> None:
     """However long: the work for a character has a bound."""
     short, long = character * MOST_ALIKE, character * (MOST_ALIKE + 1)
     text = f"a {short} {long}b {long * 100}"
-    pieces = pieces_of_text(text, EVERYWHERE, True)[1]
+    pieces = pieces_of_text(text, EVERYWHERE, True)
     assert strings(text, pieces) == ["a", *short, long, "b", long * 100]
-    assert len(pieces_of_text(" " * 1000 + "\n" * 1000, EVERYWHERE, True)[1]) == 0
+    assert len(pieces_of_text(" " * 1000 + "\n" * 1000, EVERYWHERE, True)) == 0
 
 
 def test_an_emoji_is_a_token_if_the_corpus_has_them_so() -> None:
@@ -184,11 +182,13 @@ def test_an_emoji_is_a_token_if_the_corpus_has_them_so() -> None:
         "\U0001f1eb\U0001f1f7", "x", "5\ufe0f\u20e3",
     ]  # fmt: skip
     assert cut(text, glue._replace(emoji=False)) == text.split()
-    none = np.zeros(0, dtype=np.int64)
-    assert emoji_are_tokens(as_codes("none"), none, none)
-    codes = as_codes("\U0001f602\U0001f602 \U0001f602")
-    assert emoji_are_tokens(codes, np.array([0, 1, 3]), np.array([1, 2, 4]))
-    assert not emoji_are_tokens(codes, np.array([0, 3]), np.array([2, 4]))
+    for text, starts, ends, are_tokens in (
+        ("a.", [0, 1], [1, 2], True),  # none there
+        ("a.\U0001f602\U0001f602 \U0001f602", [0, 1, 2, 3, 5], [1, 2, 3, 4, 6], True),
+        ("a.\U0001f602\U0001f602 \U0001f602", [0, 1, 2, 5], [1, 2, 4, 6], False),
+        ("a \U0001f602", [0, 2], [1, 3], False),  # blanks alone part tokens
+    ):
+        assert learned_links(text, np.array(starts), np.array(ends), 0.2).emoji is are_tokens
 
 
 def test_addresses_are_tokens_if_the_corpus_has_them_so() -> None:

@@ -11,16 +11,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, ClassColumns, class_columns_of
-from egparse.features.tag_dictionary import Candidates, all_labels
+from egparse.classes.tables import MAX_COLUMNS, ClassColumns, class_columns_of
+from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import MAX_VALUE
 from egparse.features.word_table import Columns
 from egparse.layers import SPLITTER
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
-from egparse.text.splitting.casing import N_CASINGS
-from egparse.text.splitting.columns import COLUMNS, Paragraph, column_names, paragraph_columns
+from egparse.text.word_columns import (
+    N_CASINGS,
+    SPLITTER_COLUMNS,
+    Paragraph,
+    paragraph_columns,
+    splitter_columns,
+)
 from egparse.types import Floats, Ints, Longs, Mask, UInt8s
 
 N_LABELS = 2
@@ -53,7 +58,7 @@ class Splitter(SequencePredictor):
 
     Without ``spacing`` it was trained on a corpus that does not mark blanks, and has no features of
     them. ``classes`` are the columns of word classes that its templates name, if they name any,
-    ``casings`` how words are cased inside of sentences (``egparse.text.splitting.casing``).
+    ``casings`` how words are cased inside of sentences.
     """
 
     model: SequenceModel
@@ -68,20 +73,12 @@ class Splitter(SequencePredictor):
         """The same, which reads no columns of words."""
         return self
 
-    def starts(self, forms: Sequence[str], spaced: Sequence[bool]) -> Mask:
-        """Whether a sentence starts at each word of a paragraph, shape (words,): always at the
-        first one.
-
-        ``forms`` are words as they stand in text (a multiword token is one), ``spaced[k]``: a blank
-        or the end of the paragraph follows word ``k``.
+    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
+        """Whether a sentence starts at each word of each paragraph: always at the first one.
 
         Raises:
             ValueError: not one value of ``spaced`` for each word.
         """
-        return self.split([Paragraph(forms, spaced)])[0]
-
-    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
-        """``starts`` of many paragraphs, faster than one by one."""
         return self.split_leaning(paragraphs, (0.0,))[0]
 
     def split_leaning(
@@ -91,7 +88,7 @@ class Splitter(SequencePredictor):
         masks: list[list[Mask]] = [[] for _ in leanings]
         for batch in _batches(paragraphs):
             values, places = self._columns(batch)
-            candidates = _candidates(len(values))
+            candidates = all_labels(len(values), N_LABELS)
             scores = self.model.unary_scores(values, places, candidates)
             for by, of_all in zip(leanings, masks, strict=True):
                 starts = self.leaning(by).model.choose_by(scores, places, candidates) == 1
@@ -109,19 +106,14 @@ class Splitter(SequencePredictor):
         transitions[:, 1] += np.float32(by)
         return replace(self, model=replace(self.model, transitions=transitions))
 
-    def probabilities(self, forms: Sequence[str], spaced: Sequence[bool]) -> Floats:
-        """The probability that a sentence starts at each word of a paragraph, shape (words,); 1 at
-        the first word.
-        """
-        return self.all_probabilities([Paragraph(forms, spaced)])[0]
-
-    def all_probabilities(self, paragraphs: Sequence[Paragraph]) -> list[Floats]:
-        """``probabilities`` of many paragraphs."""
+    def probabilities(self, paragraphs: Sequence[Paragraph]) -> list[Floats]:
+        """The probability that a sentence starts at each word of each paragraph; 1 at the first."""
         probabilities: list[Floats] = []
         for batch in _batches(paragraphs):
             values, places = self._columns(batch)
+            candidates = all_labels(len(values), N_LABELS)
             starts = np.ones(len(values), dtype=np.int32)
-            starting = self.model.probabilities(values, places, _candidates(len(values)), starts)
+            starting = self.model.probabilities(values, places, candidates, starts)
             starting[_first_words(places)] = 1.0
             probabilities += np.split(starting, places[1:-1])
         return probabilities
@@ -153,13 +145,11 @@ class Splitter(SequencePredictor):
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_SPLITTER)
-        classes = None
-        if read["classes"] is None:
-            names = [_AS_STORED.get(name, name) for name in COLUMNS]
-        else:
+        classes, names = None, tuple(_AS_STORED.get(name, name) for name in SPLITTER_COLUMNS)
+        if read["classes"] is not None:
             tables = () if columns is None else columns.class_tables
             classes = class_columns_of(stored.part("classes", read["classes"]), tables)
-            names = [*column_names(classes)]
+            names = splitter_columns(classes)
         model = SequenceModel.from_payload(read["model"], names, N_LABELS)
         if classes is None:
             texts = [_CLASS.sub("kind", text) for text in model.templates.texts]
@@ -169,10 +159,6 @@ class Splitter(SequencePredictor):
             whole = len(casings) == MAX_VALUE + 1
             stored.require(whole, "casings", f"{MAX_VALUE + 1} values", len(casings))
         return cls(model, read["spacing"], classes, casings)
-
-
-def _candidates(n_words: int) -> Candidates:
-    return all_labels(n_words, N_LABELS)
 
 
 def _batches(paragraphs: Sequence[Paragraph]) -> list[Sequence[Paragraph]]:

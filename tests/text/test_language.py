@@ -6,7 +6,7 @@ import pytest
 
 from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence, Source
-from egparse.text.splitting.language import (
+from egparse.text.rules import (
     Found,
     check_language,
     find_language,

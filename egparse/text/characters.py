@@ -5,6 +5,7 @@ is classified once, in Python, by its general category in Unicode.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -23,21 +24,21 @@ third to fifth are a part of the rules for grapheme clusters (Unicode Standard A
 GB9a, GB11 and GB12).
 """
 
-_FINALS = frozenset(
-    ".!?\u2026\u203c\u2047\u2048\u2049\u3002\uff01\uff1f\uff0e\uff61\u061f\u06d4\u0964\u0965\u055c\u055e\u0589\u1362"
-)
-_COMMAS = frozenset(",;\u060c\u061b\uff0c\uff1b\u3001")
-_QUOTES = frozenset("\"'`\u00b4")
+_MEMBERS = {
+    FINAL: frozenset(
+        ".!?\u2026\u203c\u2047\u2048\u2049\u3002\uff01\uff1f\uff0e\uff61\u061f\u06d4\u0964\u0965\u055c\u055e\u0589\u1362"
+    ),
+    COMMA: frozenset(",;\u060c\u061b\uff0c\uff1b\u3001"),
+    COLON: frozenset(":\uff1a"),
+    QUOTE: frozenset("\"'`\u00b4"),
+}
 _CATEGORIES = {
-    "Lu": UPPER,
-    "Lt": UPPER,
+    **dict.fromkeys(("Lu", "Lt"), UPPER),
     "Ll": SMALL,
     "Nd": DIGIT,
     "Pd": DASH,
-    "Ps": OPENING,
-    "Pi": OPENING,
-    "Pe": CLOSING,
-    "Pf": CLOSING,
+    **dict.fromkeys(("Ps", "Pi"), OPENING),
+    **dict.fromkeys(("Pe", "Pf"), CLOSING),
 }
 _GROUPS = {"L": LETTER, "M": LETTER, "N": DIGIT, "S": SYMBOL, "Z": BLANK, "C": BLANK}
 
@@ -58,6 +59,11 @@ class CharacterTables(NamedTuple):
     traits: UInt8s
 
 
+def as_codes(text: str) -> UInt32s:
+    """The code points of a text, also those of lone surrogates, which are no characters."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+
+
 def character_tables(codes: UInt32s) -> CharacterTables:
     """The tables of all characters that occur."""
     size = int(codes.max(initial=0)) + 1
@@ -65,26 +71,23 @@ def character_tables(codes: UInt32s) -> CharacterTables:
         return _ascii_tables()
     occurs = np.zeros(size, dtype=np.bool_)
     occurs[codes] = True
-    kinds = np.zeros(size, dtype=np.uint8)
-    small = np.zeros(size, dtype=np.uint32)
-    traits = np.zeros(size, dtype=np.uint8)
-    for code in np.flatnonzero(occurs).tolist():
-        kinds[code], small[code], traits[code] = _character(code)
-    return CharacterTables(kinds, small, traits)
+    return _tables(size, np.flatnonzero(occurs).tolist())
 
 
 _ASCII = 128
 
 
 @cache
-def _ascii_tables() -> CharacterTables:
-    """The tables of all characters of ASCII, which most texts consist of."""
-    kinds, small, traits = zip(*map(_character, range(_ASCII)), strict=True)
-    return CharacterTables(
-        np.array(kinds, dtype=np.uint8),
-        np.array(small, dtype=np.uint32),
-        np.array(traits, dtype=np.uint8),
-    )
+def _ascii_tables() -> CharacterTables:  # of most texts
+    return _tables(_ASCII, range(_ASCII))
+
+
+def _tables(size: int, codes: Iterable[int]) -> CharacterTables:
+    kinds, traits = np.zeros((2, size), dtype=np.uint8)
+    small = np.zeros(size, dtype=np.uint32)
+    for code in codes:
+        kinds[code], small[code], traits[code] = _character(code)
+    return CharacterTables(kinds, small, traits)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -93,12 +96,7 @@ def _character(code: int) -> tuple[int, int, int]:
     character = chr(code)
     category = unicodedata.category(character)
     traits = _traits(code, category)
-    for kind, members in (
-        (FINAL, _FINALS),
-        (COMMA, _COMMAS),
-        (COLON, ":\uff1a"),
-        (QUOTE, _QUOTES),
-    ):
+    for kind, members in _MEMBERS.items():
         if character in members:
             return kind, code, traits
     kind = _CATEGORIES.get(category, _GROUPS.get(category[0], OTHER))

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sample_treebank import quick, sample
-from text.tokenising.small_french import block, sentences
+from text.small_french import block, sentences
 
 from egparse.cli.commands.inspect import inspect
 from egparse.errors import ConfigError
@@ -27,8 +27,8 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, SurfaceToken
 from egparse.storage.compressed_arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
-from egparse.text.tokenising.expander import Expander
-from egparse.text.tokenising.expander_training import (
+from egparse.text.expander import Expander
+from egparse.text.training import (
     ExpanderTask,
     as_tokens,
     has_multiword_tokens,
@@ -36,7 +36,7 @@ from egparse.text.tokenising.expander_training import (
 )
 from egparse.training.run import train
 
-UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
 
 
 def task(*overrides: str, count: int = 120) -> ExpanderTask:

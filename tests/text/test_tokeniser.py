@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from properties import examples
 from sample_treebank import quick, sample
 from sample_treebank import without as drop
-from text.tokenising.small_tokeniser import small_tokeniser, text_of
+from text.small_tokeniser import small_tokeniser, text_of
 
 from egparse.config.sections import TokeniserConfig
 from egparse.errors import ConfigError
@@ -26,15 +26,21 @@ from egparse.io.corpus import read_corpus
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.storage.schema import Misfit, Stored
-from egparse.text.splitting.characters import character_tables
-from egparse.text.tokenising.lexicon import LONGEST, NO_GOLD, Lexicon, hashes_of_tokens
-from egparse.text.tokenising.pieces import EVERYWHERE, OPEN, as_codes, pieces_of, pieces_of_text
-from egparse.text.tokenising.tokeniser import Tokeniser, forms_of
-from egparse.text.tokenising.training import TokeniserTask, score_tokens
+from egparse.text.characters import as_codes
+from egparse.text.pieces import EVERYWHERE, OPEN, pieces_of
+from egparse.text.tokeniser import (
+    LONGEST,
+    NO_GOLD,
+    TOKENISER_COLUMNS,
+    Lexicon,
+    Tokeniser,
+    tokeniser_columns,
+)
+from egparse.text.training import TokeniserTask, score_tokens
 from egparse.text.treebank_text import RunningText, running_text
 from egparse.training.run import train
 
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud"
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
 
 
 def corpus(sentences: list[list[tuple[str, str]]]) -> list[Sentence]:
@@ -58,7 +64,7 @@ def learned(train_part: list[Sentence], dev: list[Sentence]) -> Tokeniser:
 
 def tokens_in(text: str, tokeniser: Tokeniser | None) -> list[str]:
     assert tokeniser is not None
-    return forms_of(text, tokeniser.tokens(text))
+    return tokeniser.tokens(text).forms(text)
 
 
 def test_the_text_of_a_treebank() -> None:
@@ -147,15 +153,13 @@ def test_tokens_with_blanks_inside_and_decimals() -> None:
 @given(st.lists(st.tuples(st.text("ab.", min_size=1, max_size=4), st.booleans()), max_size=12))
 def test_the_lexicon_knows_tokens_but_where_they_stand(drawn: list[tuple[str, bool]]) -> None:
     text = "".join(form + " " * blank for form, blank in drawn)
-    codes = as_codes(text)
-    pieces = pieces_of(codes, EVERYWHERE)
-    small = character_tables(codes).small
+    pieces = pieces_of(as_codes(text), EVERYWHERE)
     begins, at = set(), 0
     for form, blank in drawn:
         begins.add(at)
         at += len(form) + blank
     starts = np.array([begin in begins for begin in pieces.begins.tolist()], dtype=np.uint8)
-    lexicon = Lexicon.of(hashes_of_tokens(pieces, small, starts))
+    lexicon = Lexicon.of(pieces, starts)
     firsts = [*np.flatnonzero(starts).tolist(), len(pieces)]
     spans = [range(a, b) for a, b in pairwise(firsts)]
 
@@ -164,8 +168,8 @@ def test_the_lexicon_knows_tokens_but_where_they_stand(drawn: list[tuple[str, bo
 
     counts = Counter(string(span) for span in spans if 2 <= len(span) <= LONGEST)
     for gold in (starts, NO_GOLD):
-        before, after, around = (np.zeros(len(pieces), dtype=np.int32) for _ in range(3))
-        lexicon.mark(pieces, small, gold, before, after, around)
+        values = tokeniser_columns(pieces, lexicon, gold).T
+        before, after, around = values[TOKENISER_COLUMNS.index("before") :]
         known = [
             range(a, b)
             for a in range(len(pieces))
@@ -343,9 +347,8 @@ def test_line_ends_are_blanks() -> None:
 def test_blocks_of_decisions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     text = running_text(sample("dev")).text
     expected = tokens_in(text, small_tokeniser())
-    _, pieces = pieces_of_text(text, small_tokeniser().links, True)
-    assert (pieces.links == OPEN).sum() > 50
-    monkeypatch.setattr("egparse.text.tokenising.tokeniser._BLOCK", 7)
+    assert (small_tokeniser().pieces(text).links == OPEN).sum() > 50
+    monkeypatch.setattr("egparse.sequences.model._BLOCK", 7)
     assert tokens_in(text, small_tokeniser()) == expected
 
 

@@ -29,10 +29,8 @@ from egparse.fitting.task import calibrated, fit
 from egparse.io.conllu import read_conllu
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, Source
-from egparse.text.splitting.casing import CasingCounts
-from egparse.text.splitting.columns import Paragraph
-from egparse.text.splitting.splitter import Splitter
-from egparse.text.splitting.training import SplitterTask, score_sentences, splitter_counts
+from egparse.text.splitter import Splitter
+from egparse.text.training import SplitterTask, score_sentences, splitter_counts
 from egparse.text.treebank_text import (
     MIN_SENTENCES,
     SplitterParts,
@@ -42,10 +40,11 @@ from egparse.text.treebank_text import (
     paragraphs_of,
     pieces_of,
 )
+from egparse.text.word_columns import SPLITTER_COLUMNS, Paragraph, learn_casings
 from egparse.training.run import train
 from egparse.types import Mask
 
-EWT = Path(__file__).resolve().parents[4] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
+EWT = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
 
 MARKED = """\
 # newdoc id = d
@@ -228,7 +227,7 @@ def test_a_splitter_sees_words_and_blanks_and_no_blank_tokens() -> None:
     ids=["nothing", "word", "stop", "emoji", "odd", "scripts", "many", "long"],
 )
 def test_any_input_has_starts_and_the_first_word_is_one(forms: list[str]) -> None:
-    starts = splitter().starts(forms, [True] * len(forms))
+    (starts,) = splitter().split([Paragraph(forms, [True] * len(forms))])
     assert starts.dtype == np.bool_
     assert starts.shape == (len(forms),)
     assert starts[:1].all()
@@ -269,15 +268,15 @@ def test_training_knows_no_more_of_the_casing_of_words_than_new_text_tells() -> 
     """A word that stood inside of a sentence once, and started one once, is seen alike in both
     places: its occurrence inside would else be left out of its counts there, and only there.
     """
-    lower = np.array([7, 7, 8, 8, 8], dtype=np.int32)
+    values = np.zeros((5, len(SPLITTER_COLUMNS)), dtype=np.int32)
+    values[:, SPLITTER_COLUMNS.index("lower")] = 7, 7, 8, 8, 8
+    values[:, SPLITTER_COLUMNS.index("kind")] = FIRST_VALUE  # small
     starts = np.array([True, False, False, False, True])
-    small = np.ones(5, dtype=np.bool_)
-    counts = CasingCounts(lower, small, ~small, starts)
-    folds = np.array([0, 0, 0, 1, 1])
-    found = counts.of_corpus(folds).tolist()
+    table = learn_casings(values, starts, np.array([0, 0, 0, 1, 1]))
+    found = values[:, SPLITTER_COLUMNS.index("casing")].tolist()
     assert found[0] == found[1] == FIRST_VALUE  # not seen in the other fold
     assert found[2:] == [FIRST_VALUE + 1] * 3  # seen once in the other fold
-    assert counts.table()[[7, 8, 9]].tolist() == [1, 1, 0]
+    assert table[[7, 8, 9]].tolist() == [1, 1, 0]
 
 
 @examples(60)
@@ -286,11 +285,11 @@ def test_many_at_once_are_as_one_by_one(drawn: list[list[tuple[str, bool]]]) -> 
     paragraphs = [
         Paragraph([form for form, _ in own], [blank for _, blank in own]) for own in drawn
     ]
-    starts, sure = splitter().split(paragraphs), splitter().all_probabilities(paragraphs)
+    starts, sure = splitter().split(paragraphs), splitter().probabilities(paragraphs)
     assert len(starts) == len(sure) == len(paragraphs)
     for own, mask, probabilities in zip(paragraphs, starts, sure, strict=True):
-        assert mask.tolist() == splitter().starts(*own).tolist()
-        assert probabilities == pytest.approx(splitter().probabilities(*own))
+        assert mask.tolist() == splitter().split([own])[0].tolist()
+        assert probabilities == pytest.approx(splitter().probabilities([own])[0])
         assert ((probabilities >= 0) & (probabilities <= 1)).all()
         assert (probabilities[:1] == 1).all()
 
@@ -298,13 +297,13 @@ def test_many_at_once_are_as_one_by_one(drawn: list[list[tuple[str, bool]]]) -> 
 def test_batches_are_bounded_and_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     paragraphs = [text.paragraph for text in as_text(pieces_of(paragraphs_of(sample("dev")), 3))]
     whole = splitter().split(paragraphs)
-    monkeypatch.setattr("egparse.text.splitting.splitter.BATCH_WORDS", 50)
+    monkeypatch.setattr("egparse.text.splitter.BATCH_WORDS", 50)
     assert [own.tolist() for own in splitter().split(paragraphs)] == [own.tolist() for own in whole]
 
 
 def test_blanks_must_be_known_of_every_word() -> None:
     with pytest.raises(ValueError, match="expected 2 values of spaced, one for each word, got 1"):
-        splitter().starts(["a", "b"], [True])
+        splitter().split([Paragraph(["a", "b"], [True])])
     with pytest.raises(ValueError, match="expected 2 values of spaced"):
         splitter().split([Paragraph(["a"], [True, True]), Paragraph(["a"], [])])
 
@@ -317,7 +316,8 @@ def test_a_corpus_that_does_not_know_of_blanks_makes_a_splitter_that_does_not_lo
     assert not own.spacing
     forms = ["It", "rains", ".", "We", "stay", "."]
     for spaced in ([True] * 6, [False] * 6, [True, False, True, True, False, True]):
-        assert own.starts(forms, spaced).tolist() == [True, False, False, True, False, False]
+        (starts,) = own.split([Paragraph(forms, spaced)])
+        assert starts.tolist() == [True, False, False] * 2
 
 
 def test_probabilities_are_those_of_a_temperature() -> None:
@@ -325,9 +325,9 @@ def test_probabilities_are_those_of_a_temperature() -> None:
     own = calibrated(task_of(SplitterParts([], dev)), splitter())
     assert 0.2 <= own.model.temperature <= 5.0
     paragraph = as_text(dev)[0].paragraph
-    warm = replace(own, model=replace(own.model, temperature=50.0)).probabilities(*paragraph)
+    (warm,) = own.with_temperature(50.0).probabilities([paragraph])
     assert warm[1:] == pytest.approx(0.5, abs=0.2)
-    assert own.starts(*paragraph).tolist() == splitter().starts(*paragraph).tolist()
+    assert own.split([paragraph])[0].tolist() == splitter().split([paragraph])[0].tolist()
     # without a development part it stays what the scores were learned at, 1 / beta
     unscored = task_of(SplitterParts([], []), "splitter.learner=dca", "splitter.beta=0.5")
     assert calibrated(unscored, splitter()).temperature == 2.0
@@ -344,12 +344,12 @@ def test_training_puts_it_into_the_model_and_the_file_keeps_it(tmp_path: Path) -
     loaded = Model.load(path)
     assert "splitter" in loaded.components
     assert loaded.sizes() == model.sizes()
-    for text in as_text(paragraphs_of(sample("test"))):
-        before, after = (
-            model.components["splitter"].probabilities(*text.paragraph),
-            loaded.components["splitter"].probabilities(*text.paragraph),
-        )
-        assert before.tolist() == after.tolist()
+    paragraphs = [text.paragraph for text in as_text(paragraphs_of(sample("test")))]
+    before, after = (
+        np.concatenate(one.components["splitter"].probabilities(paragraphs))
+        for one in (model, loaded)
+    )
+    assert before.tolist() == after.tolist()
 
 
 def test_a_switch_leaves_it_out_and_a_file_without_loads(tmp_path: Path) -> None:

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.text.exceptions.entries import Entry
-from egparse.text.exceptions.patterns import EMOJI, EMOJI_STARTS, LETTERS, NUMBER
-from egparse.text.splitting.characters import DIGIT, EXTENDS, JOINS, character_tables
-from egparse.text.tokenising.pieces import as_codes
+from egparse.text.characters import DIGIT, EXTENDS, JOINS, as_codes, character_tables
+from egparse.text.exceptions.entries import EMOJI, EMOJI_STARTS, LETTERS, NUMBER, Entry, Pattern
 from egparse.types import Longs, Mask, UInt8s, UInt32s
 
 _BLANK = r"(?:[^\S\n]{1,9}\n?|\n)[^\S\n]{0,9}"
@@ -61,6 +59,39 @@ class Match(NamedTuple):
     start: int
     end: int
     tokens: tuple[tuple[int, int], ...]
+
+
+class Found(NamedTuple):
+    """An exception at a place of a sequence, and what its wildcard stands for."""
+
+    start: int
+    end: int
+    entry: Entry
+    value: str
+
+
+_Placed = TypeVar("_Placed", Match, Found)
+_Ranked = tuple[tuple[bool, int, int, int], _Placed]
+
+
+def _ranked(one: _Placed, entry: Entry, rank: int) -> _Ranked[_Placed]:
+    """One that goes before others that overlap it: without a wildcard, longer, earlier in the
+    list.
+    """
+    return (entry.has_wildcard, one.start - one.end, rank, one.start), one
+
+
+def _apart(found: list[_Ranked[_Placed]], size: int) -> list[_Placed]:
+    """Those in a text or sequence of some size, in order, without those that overlap one that goes
+    before them.
+    """
+    taken = bytearray(size)
+    kept = []
+    for _, one in sorted(found, key=lambda pair: pair[0]):
+        if 1 not in taken[one.start : one.end]:
+            taken[one.start : one.end] = b"\1" * (one.end - one.start)
+            kept.append(one)
+    return sorted(kept, key=lambda one: one.start)
 
 
 class _Search:
@@ -147,14 +178,13 @@ class TextSearch:
             word[first:end] = False
         places = np.empty(len(codes), dtype=np.int64)
         count = _candidates(codes, word, self._first, self._longer, places)
-        found: list[tuple[bool, int, int, Match]] = []
+        found: list[_Ranked[Match]] = []
         for at in places[:count].tolist():
             for length in range(_MOST, 0, -1):
                 for search in self._by_beginning.get(text[at : at + length], ()):
                     match = search.match(text, at)
                     if match is not None and _stands_alone(match, text, codes, word, traits):
-                        size = match.end - match.start
-                        found.append((search.entry.has_wildcard, -size, search.rank, match))
+                        found.append(_ranked(match, search.entry, search.rank))
         return _apart(found, len(text)) if found else []
 
 
@@ -177,7 +207,7 @@ def _stands_alone(match: Match, text: str, codes: UInt32s, word: Mask, traits: U
 
 def _is_in_address(match: Match, text: str) -> bool:
     """Whether what is joined to a match by no blanks looks like an address (see
-    ``egparse.text.tokenising.addresses``).
+    ``egparse.text.pieces``).
     """
     before = text[max(0, match.start - _ADDRESS) : match.start]
     before = "" if not before or before[-1].isspace() else before.rsplit(None, 1)[-1]
@@ -185,17 +215,6 @@ def _is_in_address(match: Match, text: str) -> bool:
         return True
     after = text[match.end : match.end + _MAIL]
     return bool(after) and not after[0].isspace() and "@" in after.split(None, 1)[0]
-
-
-def _apart(found: list[tuple[bool, int, int, Match]], size: int) -> list[Match]:
-    """The matches in a text of some size, without those that overlap one that goes before them."""
-    taken = bytearray(size)
-    kept = []
-    for *_, match in sorted(found):
-        if 1 not in taken[match.start : match.end]:
-            taken[match.start : match.end] = b"\1" * (match.end - match.start)
-            kept.append(match)
-    return sorted(kept)
 
 
 @njit
@@ -220,3 +239,91 @@ def _candidates(codes: UInt32s, word: Mask, first: UInt8s, longer: Mask, places:
             places[count] = c
             count += 1
     return count
+
+
+_Candidate = tuple[int, int, Entry]
+"""An exception: its place in the list, and which of its forms it is found by."""
+
+_MOST_PLAIN = 1 << 16
+"""Forms that are remembered as belonging to no exception; most words of a text are among these."""
+
+_SHORT = 4
+"""Characters that forms with a wildcard are looked up by, at most."""
+
+
+class SequenceSearch:
+    """Finds some exceptions in sequences of forms; ``forms_of`` gives those of an exception. Of
+    overlapping ones one without a wildcard goes before one with, then the one of more forms, then
+    the earlier in the list.
+    """
+
+    def __init__(
+        self, entries: Sequence[Entry], forms_of: Callable[[Entry], Sequence[Pattern]]
+    ) -> None:
+        self._forms_of = forms_of
+        self._by_form: defaultdict[str, list[_Candidate]] = defaultdict(list)
+        self._by_begin: defaultdict[str, list[_Candidate]] = defaultdict(list)
+        self._by_end: defaultdict[str, list[_Candidate]] = defaultdict(list)
+        for rank, entry in enumerate(entries):
+            for cased in entry.casings():
+                self._add(rank, cased)
+        self._known = frozenset(self._by_form)
+        self._exact = not (self._by_end or self._by_begin)
+        self._plain: set[str] = set()
+        self._ends = sorted({len(end) for end in self._by_end})
+        self._begins = sorted({len(begin) for begin in self._by_begin})
+
+    def _add(self, rank: int, entry: Entry) -> None:
+        """Note how an exception is found: by its longest form without a wildcard, else by how its
+        only form ends or begins.
+        """
+        forms = self._forms_of(entry)
+        literal = [k for k, form in enumerate(forms) if not form.wildcard]
+        if literal:
+            at = max(literal, key=lambda k: len(forms[k].before))
+            self._by_form[forms[at].before].append((rank, at, entry))
+        elif forms[0].after:
+            self._by_end[forms[0].after[-_SHORT:]].append((rank, 0, entry))
+        elif forms[0].before:
+            self._by_begin[forms[0].before[:_SHORT]].append((rank, 0, entry))
+        else:
+            for beginning in EMOJI_STARTS:
+                self._by_begin[beginning].append((rank, 0, entry))
+
+    def find(
+        self, forms: Sequence[str], fits: Callable[[Found], bool] = lambda found: True
+    ) -> list[Found]:
+        """The exceptions in a sequence that fit, in order; they do not overlap."""
+        if self._plain.issuperset(forms) or (self._exact and self._known.isdisjoint(forms)):
+            return []
+        found = [pair for pair in self._all(forms) if fits(pair[1])]
+        return _apart(found, len(forms)) if found else []
+
+    def _all(self, forms: Sequence[str]) -> Iterator[_Ranked[Found]]:
+        for place, form in enumerate(forms):
+            if form in self._plain:
+                continue
+            candidates = self._candidates(form)
+            if not candidates:
+                if len(self._plain) == _MOST_PLAIN:
+                    self._plain.clear()
+                self._plain.add(form)
+            for rank, at, entry in candidates:
+                expected = self._forms_of(entry)
+                start = place - at
+                there = forms[start : start + len(expected)] if start >= 0 else ()
+                values = [
+                    pattern.value_in(one) for pattern, one in zip(expected, there, strict=False)
+                ]
+                if len(values) == len(expected) and None not in values:
+                    value = "".join(map(str, values))
+                    yield _ranked(Found(start, start + len(expected), entry, value), entry, rank)
+
+    def _candidates(self, form: str) -> list[_Candidate]:
+        """The exceptions that a form may belong to."""
+        found = [*self._by_form.get(form, ())]
+        for length in self._ends:
+            found += self._by_end.get(form[-length:], ())
+        for length in self._begins:
+            found += self._by_begin.get(form[:length], ())
+        return found

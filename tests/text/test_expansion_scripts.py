@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.io.conllu import read_conllu
-from egparse.text.tokenising.expansions.scripts import choose_scripts, expand, is_script, scripts_of
+from egparse.text.expansion_scripts import choose_scripts, expand, is_script, scripts_of
 
-UD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "ud"
+UD = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
 
 STRINGS = st.one_of(
     st.text(min_size=1, max_size=8),
