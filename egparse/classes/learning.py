@@ -4,6 +4,19 @@ the number that is wanted, exchange until it gains little, and a tree over the c
 The exchange algorithm stops at a local optimum, which depends on where it starts. Starting with
 half as many classes more, and merging those that lose least, reaches a likelihood that it does not
 reach by itself (docs/decisions/word-classes.md).
+
+The tree comes from merging again and again the two classes whose union loses the least average
+mutual information (Brown et al. 1992, section 3). With N, F and L as in ``exchange``, and h(x, y) =
+F(x + y) - F(x) - F(y), merging classes k and m changes L by
+
+    gain(k, m) = sum_d h(N(k, d), N(m, d)) + sum_c h(N(c, k), N(c, m)) - 2 h(N(k), N(m))
+                 + F(N(k, k) + N(k, m) + N(m, k) + N(m, m))
+                 - F(N(k, k)) - F(N(k, m)) - F(N(m, k)) - F(N(m, m))
+
+with d and c other than k and m; it is never positive. The gains of all pairs are kept. A merge of i
+and j changes the terms of other pairs for d and c among i and j only, so that it takes O(C^2) time,
+and the tree O(C^3) (as Liang 2005). Classes that no word enters stay as they are: they are contexts
+of the others.
 """
 
 from __future__ import annotations
@@ -15,7 +28,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.classes import agglomeration
 from egparse.classes.counting import PairCounts
 from egparse.classes.exchange import (
     Classes,
@@ -133,73 +145,40 @@ def learn(
     """
     if not counts.words:
         raise ConfigError("expected words that are frequent enough for classes, got none")
-    with ThreadPoolExecutor(options.threads) as threads:
-        learning = _Learning(counts, options, threads, listener, check)
-        return learning.run()
+    passes: list[Pass] = []
 
-
-class _Learning:
-    """One run: ``classes`` are those reached so far."""
-
-    def __init__(
-        self,
-        counts: PairCounts,
-        options: LearningOptions,
-        threads: ThreadPoolExecutor,
-        listener: Listener,
-        check: Callable[[], None],
-    ) -> None:
-        self._options = options
-        self._threads = threads
-        self._listener = listener
-        self._check = check
-        self._passes: list[Pass] = []
-        self._number = min(options.classes, len(counts.words))
-        more = min(round(options.classes * _MORE), len(counts.words))
-        self.classes = initial_classes(counts, more)
-
-    def run(self) -> Learned:
-        interrupted = False
+    def improve(classes: Classes, last: int) -> bool:
+        """Passes up to number ``last``, or until one gains little; whether all were finished."""
+        before = classes.perplexity() if passes else float("inf")
         try:
-            self._exchange(min(_FIRST_PASSES, self._options.passes))
+            while len(passes) < last:
+                moved = exchange(classes, threads, options.threads, check)
+                likelihood, perplexity = classes.log_likelihood(), classes.perplexity()
+                number = len(passes) + 1
+                passes.append(Pass(number, classes.number, perplexity, likelihood, moved))
+                listener(passes[-1])
+                if perplexity > before * (1 - _LEAST_GAIN):
+                    break
+                before = perplexity
         except KeyboardInterrupt:
-            if not self._passes:
+            if not passes:
                 raise
-            interrupted = True
-        self._merge()
-        if not interrupted:
-            try:
-                self._exchange(self._options.passes)
-            except KeyboardInterrupt:
-                interrupted = True
-        self._listener(Merging(self._number, 1))
-        merges = agglomeration.agglomerate(self.classes, self._threads)
-        paths = agglomeration.paths(self._number, merges)
-        return Learned(self.classes, paths, self.classes.perplexity(), self._passes, interrupted)
+            return False
+        return True
 
-    def _exchange(self, last: int) -> None:
-        """Passes up to number ``last``, or until one gains little."""
-        before = self.classes.perplexity() if self._passes else float("inf")
-        while len(self._passes) < last:
-            moved = exchange(self.classes, self._threads, self._options.threads, self._check)
-            value = self.classes.log_likelihood()
-            perplexity = self.classes.perplexity()
-            self._passes.append(
-                Pass(len(self._passes) + 1, self.classes.number, perplexity, value, moved)
-            )
-            self._listener(self._passes[-1])
-            if perplexity > before * (1 - _LEAST_GAIN):
-                break
-            before = perplexity
-
-    def _merge(self) -> None:
-        """Merge down to the number of classes that is wanted."""
-        many = self.classes
-        if many.number > self._number:
-            self._listener(Merging(many.number, self._number))
-            merges = agglomeration.agglomerate(many, self._threads, self._number)
-            of = agglomeration.merged(many.number, merges)[many.of_words]
-            self.classes = from_assignment(many.counts, self._number, of)
+    wanted = min(options.classes, len(counts.words))
+    with ThreadPoolExecutor(options.threads) as threads:
+        classes = initial_classes(counts, min(round(options.classes * _MORE), len(counts.words)))
+        finished = improve(classes, min(_FIRST_PASSES, options.passes))
+        if classes.number > wanted:
+            listener(Merging(classes.number, wanted))
+            merges = agglomerate(classes, threads, wanted)
+            of = merged(classes.number, merges)[classes.of_words]
+            classes = from_assignment(counts, wanted, of)
+        finished = finished and improve(classes, options.passes)
+        listener(Merging(wanted, 1))
+        tree = paths(wanted, agglomerate(classes, threads))
+    return Learned(classes, tree, classes.perplexity(), passes, not finished)
 
 
 _ROWS = 16

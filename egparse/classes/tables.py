@@ -1,10 +1,18 @@
-"""The table of word classes that a model holds: fingerprints of forms instead of the forms, with
-their classes.
+"""Tables of word classes, as they are read, as a model holds them, and as columns of templates.
 
-A fingerprint is 40 bits of a cryptographic hash. Sorted, n of them hold about 40 - log2(n) + 1.4
-bits of information each, 24 for 200,000 forms: they are stored as the number of fingerprints for
-each value of the upper 16 bits, which is compressed, and the lower 24 bits, which cannot be. A form
-that is not in the table is taken for one that is with a probability of n / 2^40, 2e-7.
+A path is a text of bits such as ``0110``, from the root of a binary tree; forms whose paths begin
+with the same bits are similar (Brown et al. 1992, "Class-based n-gram models of natural language",
+section 3). A class is the set of forms with one path.
+
+A model holds fingerprints of forms instead of the forms, 40 bits of a cryptographic hash. Sorted, n
+of them hold about 40 - log2(n) + 1.4 bits of information each, 24 for 200,000 forms: they are
+stored as the number of fingerprints for each value of the upper 16 bits, which is compressed, and
+the lower 24 bits, which cannot be. A form that is not in the table is taken for one that is with a
+probability of n / 2^40, 2e-7.
+
+Of the columns that templates may name ``class`` is the class of a form in the first table,
+``class6`` the first 6 bits of its path (the whole path, if that is shorter). ``class_2`` and
+``class6_2`` are those of the second table, and so on.
 """
 
 from __future__ import annotations

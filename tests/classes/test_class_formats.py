@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from egparse.classes import vectors
+from egparse.classes import formats as vectors
 from egparse.classes.formats import paths_of_integers, read_table, read_tables
 from egparse.errors import CorpusError, EgparseError
 
