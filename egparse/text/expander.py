@@ -18,7 +18,7 @@ from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
-from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
@@ -33,7 +33,6 @@ from egparse.storage.schema import (
     ascend_within,
     starts_of,
 )
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.expansion_lexicon import (
     GRADES,
     LONGEST_AFFIX,

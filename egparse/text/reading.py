@@ -2,7 +2,7 @@
 that are sentences, or words.
 
 The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
-``egparse.surface``) are the text, character for character, unless it has no tokens at all.
+``egparse.sentences``) are the text, character for character, unless it has no tokens at all.
 ``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
 
 A blank line ends a paragraph, and with it a sentence. Text is read paragraph by paragraph, and
@@ -27,8 +27,14 @@ from egparse.errors import CorpusError
 from egparse.io.blocks import MAX_BLOCK, name_of, texts_of
 from egparse.io.encodings import UTF_8
 from egparse.io.token_lines import HORIZONTAL, NEW_PARAGRAPH, VERTICAL, read_token_lines
-from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
+from egparse.sentences import (
+    SPACE_AFTER_NO,
+    SPACES_AFTER,
+    SPACES_BEFORE,
+    TOKEN_RANGE,
+    Sentence,
+    escaped,
+)
 from egparse.text.exceptions.table import Exceptions
 from egparse.text.expander import Expander
 from egparse.text.rules import MAX_WORDS, RuleSplitter, RuleTokeniser, sentence_bounds

@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence
-from egparse.similar import did_you_mean
 from egparse.text.tokeniser import Tokens
 from egparse.text.word_columns import Paragraph
 from egparse.types import Mask
