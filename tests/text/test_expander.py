@@ -80,21 +80,25 @@ def test_what_was_seen_comes_back() -> None:
         assert one.tokens == right.tokens
 
 
-def test_context_decides_what_is_ambiguous() -> None:
-    assert expanded("mange des livre .") == "mange des livre ."
-    assert expanded("mange le livre des voit") == "mange le livre de+les voit"
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        # context decides what is ambiguous
+        ("mange des livre .", "mange des livre ."),
+        ("mange le livre des voit", "mange le livre de+les voit"),
+        # case and affixes tell of unknown forms
+        ("DU pain", "DE+LE pain"),
+        ("Au pain", "À+le pain"),
+        ("Regarde-le pain", "Regarde+le pain"),
+        ("REGARDE-LE", "REGARDE+LE"),
+        ("Une tasse", "Une tasse"),
+        ("-le", "-le"),
+    ],
+)
+def test_expansions(text: str, words: str) -> None:
+    assert expanded(text) == words
 
 
-def test_case_and_affixes_tell_of_unknown_forms() -> None:
-    assert expanded("DU pain") == "DE+LE pain"
-    assert expanded("Au pain") == "À+le pain"
-    assert expanded("Regarde-le pain") == "Regarde+le pain"
-    assert expanded("REGARDE-LE") == "REGARDE+LE"
-    assert expanded("Une tasse") == "Une tasse"
-    assert expanded("-le") == "-le"
-
-
-@cache
 def with_prefixes() -> Expander:
     """Nouns with the prefixes b and u, or none of them, among verbs that begin with these letters
     as a part of the word.

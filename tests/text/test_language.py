@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence, Source
 from egparse.text.rules import (
@@ -19,38 +17,25 @@ def in_file(name: str) -> list[Sentence]:
     return [Sentence(forms=("x",), source=source)]
 
 
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
+def test_the_name_of_a_treebank_says_it() -> None:
+    for name, code in (
         ("fr_sequoia-ud-train.conllu", "fr"),
         ("de_hdt-ud-train-a-1.conllu", "de"),
         ("en_sample-train.conllu", "en"),
         ("grc_proiel-ud-dev.conllu.gz", "grc"),
         ("no_bokmaal-ud-train.conllu", "nb"),
         ("no_nynorsk-ud-train.conllu", "nn"),
-    ],
-)
-def test_the_name_of_a_treebank_says_it(name: str, code: str) -> None:
-    assert find_language(in_file(name)) == Found(code, "by the name of the file")
-
-
-def test_a_treebank_of_a_language_without_rules_gets_neutral_ones() -> None:
+    ):
+        assert find_language(in_file(name)) == Found(code, "by the name of the file")
     found = find_language(in_file("cop_scriptorium-ud-train.conllu"))
-    assert found.code == NEUTRAL
-    assert "no rules for cop" in found.reason
+    assert (found.code, "no rules for cop" in found.reason) == (NEUTRAL, True)
 
 
-@pytest.mark.parametrize("name", ["mine.conllu", "en.conllu", "my_train.conllu", "training-1.txt"])
-def test_other_names_say_nothing(name: str) -> None:
-    assert not find_language(in_file(name)).sure
-
-
-def test_files_that_disagree_say_nothing() -> None:
+def test_other_names_and_files_that_disagree_say_nothing() -> None:
+    for name in ("mine.conllu", "en.conllu", "my_train.conllu", "training-1.txt"):
+        assert not find_language(in_file(name)).sure
     both = [*in_file("fr_sequoia-ud-train.conllu"), *in_file("de_gsd-ud-train.conllu")]
     assert not find_language(both).sure
-
-
-def test_sentences_without_a_file_say_nothing() -> None:
     assert find_language([Sentence(forms=("a", "b"))]) == find_language([])
     assert find_language([]).code == NEUTRAL
 
