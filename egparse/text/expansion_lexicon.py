@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import ListOf, Packed, Record, Section, Stored, Strings
+from egparse.storage.arrays import compress_array
+from egparse.storage.schema import SECTION, ListOf, Packed, Record, Stored, Strings
 from egparse.text.expansion_scripts import LONGEST, expand, slots_of
 from egparse.types import UInt8s
 
@@ -59,7 +59,7 @@ STORED_SLOTS = Record(
     {
         "closed": Strings(most=_MAX_SLOTS, longest=LONGEST),
         "words": ListOf(Strings(), most=_MAX_SLOTS),
-        "known": Section(),
+        "known": SECTION,
     }
 )
 """Slots in a model file: the closed ones, the words of each, and the words of the corpus."""

@@ -21,8 +21,8 @@ from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns
 from egparse.layers import TOKENISER
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
+from egparse.storage.arrays import compress_array
+from egparse.storage.schema import FLAG, SECTION, Array, Maybe, Packed, Record, Stored
 from egparse.text.characters import DIGIT, N_KINDS
 from egparse.text.pieces import (
     ALWAYS,
@@ -58,12 +58,12 @@ N_LABELS = 2
 
 STORED_TOKENISER = Record(
     {
-        "model": Maybe(Section()),
-        "addresses": Flag(),
+        "model": Maybe(SECTION),
+        "addresses": FLAG,
         "close": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
-        "emoji": Flag(),
+        "emoji": FLAG,
     },
     absent={"emoji": False},
 )

@@ -32,7 +32,7 @@ from egparse.features.arcs import compile_arc_templates
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 
 FORMS = ["".join(letters) for size in (1, 2, 3) for letters in product("aA07", repeat=size)]
