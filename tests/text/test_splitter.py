@@ -328,7 +328,8 @@ def test_training_puts_it_into_the_model_and_the_file_keeps_it(tmp_path: Path) -
 def test_a_switch_leaves_it_out_and_other_learners_are_refused(tmp_path: Path) -> None:
     few = sample("train")[:80]
     model = train(few, None, quick('layers=["upos"]', "splitter.train=false")).model
-    assert "splitter" not in {**model.components, **model.record["tasks"]}
+    assert "splitter" not in model.components
+    assert "splitter" not in model.record["tasks"]
     path = tmp_path / "model.msgpack"
     model.save(path)
     assert "splitter" not in Model.load(path).components
