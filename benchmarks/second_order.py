@@ -48,7 +48,7 @@ from egparse.experiments.report.artefacts import versions
 from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.fitting.task import Task, fit
-from egparse.io.whole_corpus import read_whole
+from egparse.io.corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.training import run as training

@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 from egparse.cli.notices import Say
 from egparse.cli.tables import finite
 from egparse.errors import EgparseError
-from egparse.storage.atomic import NamedFile
-from egparse.storage.regular_files import open_regular
-from egparse.storage.temporary import lock, remove_if_abandoned, unfinished
+from egparse.storage.files import NamedFile, lock, open_regular, remove_if_abandoned, unfinished
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
@@ -233,7 +231,7 @@ def size_of(memory: str | None) -> int | None:
 
 def in_files(sentences: Sequence[Sentence]) -> str | None:
     """What of a training corpus lies in files and will, None where it is in memory."""
-    from egparse.io.whole_corpus import StoredSentences
+    from egparse.io.stored_sentences import StoredSentences
 
     if not isinstance(sentences, StoredSentences):
         return None

@@ -38,9 +38,7 @@ from egparse.fitting.states import (
     saved_learner,
     write_record,
 )
-from egparse.storage.atomic import write_atomically
-from egparse.storage.regular_files import read_regular
-from egparse.storage.temporary import PREFIX, remove_at_once
+from egparse.storage.files import PREFIX, read_regular, remove_at_once, write_atomically
 from egparse.types import Ints
 
 FORMAT = 2

@@ -23,8 +23,7 @@ import numpy.typing as npt
 
 from egparse.errors import EgparseError
 from egparse.learners.learner import Learner
-from egparse.storage.atomic import open_bytes_atomically
-from egparse.storage.regular_files import open_regular
+from egparse.storage.files import open_bytes_atomically, open_regular
 
 Array = npt.NDArray[Any]
 

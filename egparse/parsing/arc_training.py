@@ -44,7 +44,7 @@ from egparse.parsing.training_pieces import (
 )
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.storage.quantised_weights import quantise
+from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
 from egparse.types import Floats, Ints

@@ -16,7 +16,7 @@ ROOMS: dict[str, set[str]] = {
     "sentences": {"conllu"},
     "storage": {"numpy", "msgpack"},
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
-    "io": {"numpy", "conllu", "spacy"},
+    "io": {"numpy", "msgpack", "conllu", "spacy"},
     "classes": {"numpy", "spacy"},
     "structures": {"numpy"},
     "features": {"numpy"},
