@@ -24,8 +24,7 @@ from egparse.io.output_formats import FORMATS
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.text.plain_formats import TEXT, read_plain
-from egparse.text.reading import TextReader
+from egparse.text.reading import TEXT, TextReader, read_plain
 
 if TYPE_CHECKING:
     from egparse.cli.workers import MapPieces
@@ -186,7 +185,8 @@ class Run:
             self._reader = self._model.text_reader()
             return self._reader.sentences(source.stream, name=source.name)
         if self._format in PLAIN:
-            return read_plain(self._model, source.stream, self._format, name=source.name)
+            plain = self._model.plain_text
+            return read_plain(plain, source.stream, self._format, name=source.name)
         self._progress.begin()
         return read_corpus(source.stream, self._format, name=source.name, **self._work.reading)
 
