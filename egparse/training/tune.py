@@ -20,7 +20,8 @@ from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
-from egparse.fitting.optimise import Best, Prepared, naming, optimise
+from egparse.fitting.optimise import optimise
+from egparse.fitting.prepared import Best, Prepared, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import (
@@ -60,7 +61,7 @@ TASKS = (
 _ABOVE, _BELOW = 40.0, 0.1
 _DECIMALS = 6
 """Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
-where it prefers the later one (``egparse.text.splitting.training``).
+where it prefers the later one (``egparse.text.training``).
 """
 
 

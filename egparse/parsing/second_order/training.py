@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from egparse.classes.columns import for_each_table
+from egparse.classes.tables import for_each_table
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
@@ -21,7 +21,7 @@ from egparse.features.default_templates import (
 )
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.prepared import Prepared
 from egparse.fitting.task import Part
 from egparse.learners.completion import set_completion
 from egparse.parsing.arc_parser import Parser
