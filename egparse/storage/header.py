@@ -16,11 +16,10 @@ from egparse.layers import (
     LAYERS,
     MORPHOLOGY,
     SPLITTER,
-    SUPERTAGS,
     TOKENISER,
     WORD_TAGS,
 )
-from egparse.sentences import MISSING
+from egparse.sentences import HIDDEN, MISSING
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     Choice,
@@ -41,11 +40,11 @@ from egparse.storage.schema import (
 _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), SUPERTAGS]
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), *HIDDEN]
 
 _TABLE = Record({}, others=True)
 _SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
-_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS)
+_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, *HIDDEN)
 _SECTIONS = (*_SECTIONS, TOKENISER, SPLITTER, EXPANDER, "classes")
 
 _TASK = Record(
@@ -76,7 +75,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "development_sentences": _COUNT,
     "cpu_seconds": Measure(),
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
+    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY, *HIDDEN, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }

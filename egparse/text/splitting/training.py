@@ -10,8 +10,7 @@ import numpy as np
 
 from egparse.classes.columns import ClassColumns, columns_in
 from egparse.classes.packed import PackedTable
-from egparse.config.sections import SplitterConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import SplitterConfig, with_classes
 from egparse.evaluation.scores import Score, sentence_counts, total
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates

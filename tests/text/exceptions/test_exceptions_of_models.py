@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,6 @@ from sample_treebank import quick, quick_model, sample
 from text.exceptions.test_exceptions_files import exceptions_of, rows
 
 import egparse
-from egparse.config.reading import config_as_table
 from egparse.errors import CorpusError, EgparseError
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
@@ -138,7 +138,7 @@ def test_training_takes_those_of_the_setting(tmp_path: Path) -> None:
     assert continued.exceptions == mine.exceptions
     with pytest.raises(EgparseError, match="mine"):
         train(few, None, quick(*settings, f"exceptions={path}"))
-    assert config_as_table(quick())["exceptions"] == "auto"
+    assert asdict(quick())["exceptions"] == "auto"
 
 
 @given(text=st.text(alphabet=st.sampled_from("Dd.r 4e-me\n😂'x"), max_size=40))
