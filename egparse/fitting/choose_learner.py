@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
+from egparse.config.reading import learning_sections
 from egparse.config.sections import (
     DEFAULT_LEARNER,
     ExpanderConfig,
@@ -181,6 +182,21 @@ def check_continues(config: LearningConfig) -> None:
         )
 
 
+def check_savable(config: TrainConfig) -> None:
+    """Check, before time is spent on training, that the states of all learners can be saved.
+
+    Raises:
+        ConfigError: one that cannot, with its section.
+    """
+    for section, learning in learning_sections(config):
+        entry = LEARNERS.get(learning.learner)
+        if entry is not None and not entry.checkpoints:
+            raise ConfigError(
+                f"{section}.learner: expected one whose state can be saved, as --checkpoint needs, "
+                f"got {learning.learner!r}"
+            )
+
+
 def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection[str] = ()) -> None:
     """Check, before time is spent on training, that the learner of each layer fits its structure;
     ``joint`` layers have one learner.
@@ -353,7 +369,7 @@ def is_probabilistic(config: LearningConfig) -> bool:
 
 def named_loss(learner: str, loss: str) -> tuple[float, float]:
     """Beta and gamma of a loss by its name; ``auto`` is the only loss of a learner that has but
-    one, else log-linear. Unknown learners are left to ``choose_learner.build_learner``.
+    one, else log-linear. Unknown learners are left to ``build_learner``.
 
     Raises:
         ConfigError: a loss that the learner does not minimise.

@@ -16,10 +16,10 @@ import numpy as np
 from egparse.config.reading import config_of_model
 from egparse.config.sections import TrainConfig
 from egparse.fitting import interruption
-from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.jobs import Jobs, beside_others, in_threads, present_jobs, working_with
-from egparse.fitting.optimise import INTERRUPTED, Best, naming
+from egparse.fitting.journal import Journal
+from egparse.fitting.prepared import INTERRUPTED, Best, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS

@@ -22,10 +22,10 @@ BUDGET: dict[str, int] = {
     "classes": 2_000,
     "structures": 4_500,
     "features": 3_600,
-    "learners": 5_300,
+    "learners": 5_200,
     "evaluation": 2_400,
     "config": 1_300,
-    "fitting": 1_800,
+    "fitting": 1_520,
     "sequences": 4_100,
     "parsing": 4_200,
     "text": 4_900,
@@ -34,14 +34,14 @@ BUDGET: dict[str, int] = {
     "service": 3_100,
     "spacy_components": 4_400,
     "api": 100,
-    "experiments": 24_000,
+    "experiments": 24_050,
     "cli": 7_800,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 47_000, 6_700
+TESTS, TESTS_OF_EXPERIMENTS = 46_000, 7_600
 DOCUMENTS = 8_400
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -257,7 +257,7 @@ def _corpus(
     """The sentences of a corpus; unless ``annotated``, only words are read, and faults elsewhere
     do not matter.
     """
-    from egparse.io.conllu import SPANS_KEY
+    from egparse.io.blocks import SPANS_KEY
     from egparse.io.corpus import read_corpus
 
     spans_key = SPANS_KEY if annotated else None

@@ -19,7 +19,7 @@ from egparse.features.default_templates import (
 )
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.prepared import Prepared
 from egparse.fitting.task import Part
 from egparse.learners.completion import set_completion
 from egparse.parsing.arc_parser import Parser

@@ -1,28 +1,23 @@
-"""A corpus read as a whole: all its sentences, and the faults of those that were skipped.
+"""Sentences in a file, of which only those in use are in memory, where memory is limited: a million
+sentences of Python objects take some ten gigabytes.
 
-Where memory is limited, the sentences lie in a file, and only those in use are in memory: a million
-sentences of Python objects take some ten gigabytes. Each is a run of bytes in a temporary file, and
-made again whenever it is asked for. Equal tags and labels are one string in memory (they are
-interned), so that loops may collect them.
+Each is a run of bytes in a temporary file, and made again whenever it is asked for. Equal tags and
+labels are one string in memory (they are interned), so that loops may collect them.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple, overload
+from sys import intern
+from typing import Any, overload
 
+import msgpack
 import numpy as np
 
-from egparse.errors import CorpusError
-from egparse.io.corpus import read_corpus
-from egparse.io.encodings import UTF_8
 from egparse.sentences import Selectable, Sentence, Source, SurfaceToken
-from egparse.storage.records import pack, unpack
-from egparse.storage.scratch import Scratch, active
+from egparse.storage.scratch import Scratch
 from egparse.types import Longs
 
 BYTES_OF_SENTENCE = 600
@@ -36,42 +31,6 @@ _STRINGS = ("forms", "lemmas", "upos", "xpos", "feats", "deprels", "misc", "span
 _TAGS = ("upos", "xpos", "feats", "deprels", "spans")
 
 _BLOCK = 1 << 20  # bytes that are written and read at a time
-
-
-class WholeCorpus(NamedTuple):
-    """The sentences of a file, and the faults of skipped ones."""
-
-    sentences: Sequence[Sentence]
-    skipped: list[CorpusError]
-
-
-def read_whole(
-    path: Path,
-    format: str | None,
-    *,
-    encoding: str = UTF_8,
-    skip_bad: bool = False,
-    multiple_roots: bool | None = None,
-) -> WholeCorpus:
-    """All sentences of a corpus, whose words may lack heads; in a file where memory is limited.
-    ``encoding`` is that of the corpus.
-
-    Raises:
-        CorpusError: the first fault, unless ``skip_bad``.
-    """
-    skipped: list[CorpusError] = []
-    sentences = read_corpus(
-        path,
-        format,
-        encoding=encoding,
-        skip_bad=skip_bad,
-        on_bad=skipped.append,
-        multiple_roots=multiple_roots,
-    )
-    scratch = active()
-    if scratch is None:
-        return WholeCorpus(list(sentences), skipped)
-    return WholeCorpus(StoredSentences.of(sentences, scratch), skipped)
 
 
 class StoredSentences(Selectable):
@@ -161,7 +120,7 @@ class _File:
 
     def sentence(self, i: int) -> Sentence:
         first, end = self.starts[i : i + 2].tolist()
-        return _unpacked(unpack(os.pread(self.descriptor, end - first, first)))
+        return _unpacked(os.pread(self.descriptor, end - first, first))
 
     def sentences(self, rows: Longs) -> Iterator[Sentence]:
         """The sentences of some rows, read a block at a time where rows follow each other."""
@@ -173,14 +132,10 @@ class _File:
                 if first < begun or end > begun + len(block):
                     begun = first
                     block = os.pread(self.descriptor, max(_BLOCK, end - first), first)
-                yield _unpacked(unpack(memoryview(block)[first - begun : end - begun]))
-
-
-_intern = sys.intern
+                yield _unpacked(memoryview(block)[first - begun : end - begun])
 
 
 def _packed(sentence: Sentence) -> bytes:
-    """The bytes of a sentence."""
     if sentence.probabilities is not None:
         raise ValueError("expected a sentence as it was read, got one with probabilities")
     source = sentence.source
@@ -193,7 +148,9 @@ def _packed(sentence: Sentence) -> bytes:
     )
     strings = tuple(_joined(getattr(sentence, name)) for name in _STRINGS)
     rest = tuple(sentence.heads), sentence.sentence_id, tuple(sentence.tokens)
-    return pack((strings, *rest, tuple(sentence.comments), of_source))
+    record = (strings, *rest, tuple(sentence.comments), of_source)
+    # any string is one, also where a file was read in an encoding that it does not fit
+    return msgpack.packb(record, unicode_errors="surrogatepass")  # type: ignore[no-any-return]
 
 
 def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
@@ -202,32 +159,21 @@ def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
     return joined if joined.count("\n") + 1 == len(column) else tuple(column)
 
 
-def _unpacked(stored: tuple[Any, ...]) -> Sentence:
+def _unpacked(packed: bytes | memoryview) -> Sentence:
+    stored = msgpack.unpackb(packed, use_list=False, unicode_errors="surrogatepass")
     strings, heads, sentence_id, tokens, comments, source = stored
     parted = (column.split("\n") if type(column) is str else column for column in strings)
     columns = [
-        tuple(map(_intern, column) if name in _TAGS else column)
+        tuple(map(intern, column) if name in _TAGS else column)
         for name, column in zip(_STRINGS, parted, strict=True)
     ]
     if source is not None:
         path, first_line, lines, word_lines, format = source
-        source = Source(_intern(path), first_line, tuple(lines.split("\n")), word_lines, format)
+        source = Source(intern(path), first_line, tuple(lines.split("\n")), word_lines, format)
     words = tuple([SurfaceToken(*one) for one in tokens]) if tokens else ()
     # by position: the names would cost a microsecond a sentence
     forms, lemmas, upos, xpos, feats, deprels, misc, spans = columns
     return Sentence(
-        forms,
-        lemmas,
-        upos,
-        xpos,
-        feats,
-        heads,
-        deprels,
-        misc,
-        spans,
-        sentence_id,
-        source,
-        None,
-        words,
-        comments,
-    )
+        forms, lemmas, upos, xpos, feats, heads, deprels, misc, spans, sentence_id, source, None,
+        words, comments,
+    )  # fmt: skip

@@ -20,7 +20,7 @@ from learners.small_problems import FAMILY, PROBLEMS, sequences
 from scipy.special import logsumexp
 from tolerances import SINGLE, rounding
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
 from egparse.experiments.learners.sdca import (
     SDCA,
     SDCAConfig,
@@ -238,20 +238,6 @@ def test_kept_values_are_below_the_entropy() -> None:
             assert state.value[i] <= log_z - float(theta @ mu) + DIGITS * 100
 
 
-@problems
-def test_same_seed_same_bits(name: str) -> None:
-    def final(seed: int) -> bytes:
-        problem = PROBLEMS[name]()
-        learner = build("sdca", problem, LearnerConfig(beta=1.0, gamma=1.0, c=1.0, seed=seed))
-        state = learner.initialise(3.0)
-        for _ in range(3):
-            learner.iterate(state)
-        return b"".join(array.tobytes() for array in problem.vectors())
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
 def test_losses_below_zero_are_skipped_and_counted() -> None:
     class Underestimated(EnumeratedProblem):
         def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
@@ -271,12 +257,3 @@ def test_weights_that_are_no_numbers_are_an_error() -> None:
         learner.update(state, 0)
     with pytest.raises(EgparseError, match="sdca: expected a finite objective"):
         learner.certificate(state)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [({"c": 0.0}, "expected c > 0"), ({"beta": 0.0}, "expected beta > 0")],
-)
-def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build("sdca", random_problem(1), LearnerConfig(**change))  # type: ignore[arg-type]

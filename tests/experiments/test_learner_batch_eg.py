@@ -25,7 +25,7 @@ from properties import examples
 from scipy.special import logsumexp
 from tolerances import DOUBLE, SINGLE, bracket, rounding, stored_slack
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
 from egparse.experiments.learners.batch_eg import (
     BatchEG,
     EGBatchConfig,
@@ -307,30 +307,3 @@ def test_batch_starts_where_it_is_told() -> None:
     eg = BatchEG(random_problem(8), EGBatchConfig(start="uniform"))
     assert not eg.initialise(3.0).theta.any()
     assert BatchEG(random_problem(8), EGBatchConfig()).initialise(3.0).theta.max() == 3.0
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "message"),
-    [
-        (
-            "eg-cyclic",
-            {"round_fraction": 0.5},
-            "round_fraction = 1 with the cyclic order, got 0.5",
-        ),
-        ("eg-online", {"order": "corpus"}, "order among random, drawn, cyclic, got 'corpus'"),
-        ("eg-2007", {"order": "drawn"}, "visit every example once with restart_eta"),
-        ("eg-batch", {"start": "gold start"}, "start among gold, uniform, got 'gold start'"),
-        ("eg-batch", {"rate": "best"}, "rate among proven, fixed, halving, got 'best'"),
-        ("eg-batch", {"growth": 0.9}, "growth >= 1, got 0.9"),
-        ("eg-batch", {"speed": 1}, "learner eg-batch: .*speed"),
-    ],
-)
-def test_options_that_do_not_fit(name: str, options: dict[str, object], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build(name, random_problem(9), LearnerConfig(), **options)
-
-
-@pytest.mark.parametrize("name", ["eg-batch", "eg-online", "eg-cyclic", "eg-2007"])
-def test_the_loss_of_the_perceptron_has_nothing_to_learn(name: str) -> None:
-    with pytest.raises(ConfigError, match=r"optimum is not w = 0: .* got beta = inf, gamma = 0"):
-        build(name, random_problem(9), LearnerConfig(beta=math.inf, gamma=0.0))

@@ -21,25 +21,27 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from egparse.errors import EgparseError
 from egparse.fitting import interruption
-from egparse.fitting.checkpoints.learners import pack_learner, restore_learner
-from egparse.fitting.checkpoints.record_file import Array, faults_of, opened, write_record
-from egparse.fitting.checkpoints.states import Packer, Unpacker
-from egparse.fitting.optimise import Best, Prepared, Weights, problem_of
+from egparse.fitting.prepared import Best, Predictor, Prepared, Weights
 from egparse.fitting.progress import Iteration, Listener, Step
-from egparse.storage.atomic import write_atomically
-from egparse.storage.regular_files import read_regular
-from egparse.storage.temporary import PREFIX, remove_at_once
+from egparse.fitting.states import (
+    Array,
+    faults_of,
+    opened,
+    plain,
+    restore_learner,
+    saved_learner,
+    write_record,
+)
+from egparse.storage.files import PREFIX, read_regular, remove_at_once, write_atomically
 from egparse.types import Ints
 
-Predictor = TypeVar("Predictor")
-
-FORMAT = 1
+FORMAT = 2
 _RUN = "run.json"
 _ENDING = ".zip"
 _OWN = re.compile(rf"{re.escape(_RUN)}|\d{{3,}}-.*{re.escape(_ENDING)}|{re.escape(PREFIX)}.*")
@@ -175,24 +177,19 @@ class TaskEntry:
         Raises:
             EgparseError: the file is damaged.
         """
+        problem = prepared.learner.problem
         with opened(self._path) as record:
-            values, unpacker = record.values, Unpacker(record)
+            values = record.values
             records = [Iteration(*fields) for fields in values["records"]]
             reason, stale = str(values["reason"]), int(values["stale"])
-            best_record = records[int(values["kept"])]
-            problem = problem_of(prepared.learner)
             if not reason:
                 restore_learner(record, values["training"], prepared.learner, prepared.state)
-            present = Weights([array.copy() for array in problem.vectors()], values["scale"])
-            kept = present
-            if values["weights"] is not None:
-                vectors = zip(values["weights"], problem.vectors(), strict=True)
-                kept = Weights(
-                    [unpacker.unpack(one, np.empty_like(v)) for one, v in vectors], values["scale"]
-                )
-            best = Best(prepared.at(kept), best_record, reason)
+            present = [array.copy() for array in problem.vectors()]
+            vectors = present if values["weights"] is None else record.restored(values["weights"])
+            kept = Weights(vectors, float(values["scale"]))
+            best = Best(prepared.at(kept), records[int(values["kept"])], reason)
         if not reason:
-            present.put_into(problem)
+            kept._replace(vectors=present).put_into(problem)
             self._kept = kept
         for one in records:
             listener(one)
@@ -208,14 +205,10 @@ class TaskEntry:
         """
         if not (best.reason or self._journal.is_due()):
             return
-        packer, training = Packer(), None
-        weights = kept = self._kept
+        kept, learner, arrays = self._kept, prepared.learner, list[Array]()
         assert kept is not None  # the first pass is the best so far
-        if not best.reason:
-            training = pack_learner(prepared.learner, prepared.state, packer)
-            present = [packer.arrays[one["array"]] for one in training["v"]]
-            if all(map(np.array_equal, kept.vectors, present)):
-                weights = None
+        training = None if best.reason else saved_learner(learner, prepared.state, arrays)
+        is_present = training and all(map(np.array_equal, kept.vectors, learner.problem.vectors()))
         values = {
             "task": self._name,
             "records": [list(one) for one in self._records],
@@ -223,10 +216,10 @@ class TaskEntry:
             "reason": best.reason,
             "stale": stale,
             "scale": kept.scale,
-            "weights": weights and [packer.pack(array) for array in weights.vectors],
+            "weights": None if is_present else plain(kept.vectors, arrays),
             "training": training,
         }
-        self._journal.write(self._path, values, packer.arrays)
+        self._journal.write(self._path, values, arrays)
         if best.reason:
             self._kept = None
 
@@ -246,7 +239,7 @@ class FoldsEntry:
         if not self._path.is_file():
             return 0
         with opened(self._path) as record:
-            record.array(0, predicted)
+            predicted[...] = record.array(0)
             return int(record.values["folds"])
 
     def after_fold(self, done: int, predicted: Ints, *, last: bool) -> None:
@@ -314,10 +307,16 @@ def _read_facts(folder: Path) -> dict[str, Any]:
         )
     with faults_of(folder / _RUN):
         values = json.loads(read_regular(folder / _RUN))
-        if values["format"] != FORMAT:
-            raise ValueError(f"expected format {FORMAT}, got {values['format']}")
-        facts, minutes = dict(values["facts"]), float(values["minutes"])
-        return {"facts": facts, "minutes": minutes, "writes_model": bool(values["writes_model"])}
+        found = values["format"]
+        if found == FORMAT:
+            facts, minutes = dict(values["facts"]), float(values["minutes"])
+            writes_model = bool(values["writes_model"])
+            return {"facts": facts, "minutes": minutes, "writes_model": writes_model}
+    raise EgparseError(
+        f"{folder}: expected a checkpoint of format {FORMAT}, as this version of egparse writes "
+        f"them, got format {found!a}: end the run with the version that began it, or --force "
+        "starts anew"
+    )
 
 
 def _require_same(folder: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
