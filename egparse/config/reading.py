@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from egparse.classes.columns import MAX_TABLES
+from egparse.classes.tables import MAX_TABLES
 from egparse.config.fields import about, expected, range_of, shown, updated
 from egparse.config.sections import (
     DEFAULT_LEARNER,

@@ -13,8 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
-from egparse.classes.columns import for_each_table
-from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.classes.tables import MAX_CLASSES, VECTOR_CLASSES, for_each_table
 from egparse.config.fields import (
     Beta,
     Bits,

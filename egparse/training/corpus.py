@@ -24,7 +24,6 @@ from egparse.text.treebank_text import (
     is_treebank,
     paragraphs_of,
     pieces_of,
-    surface_tokens,
 )
 from egparse.types import Mask
 
@@ -190,7 +189,7 @@ class BlanksOfCorpus(NamedTuple):
 
 def blanks_of_corpus(sentences: Sequence[Sentence]) -> BlanksOfCorpus:
     """What a corpus says of blanks."""
-    cells = [misc for sentence in sentences for _, misc in surface_tokens(sentence)]
+    cells = [token.misc for sentence in sentences for token in sentence.surface_tokens]
     return BlanksOfCorpus(len(cells), sum(SPACE_AFTER_NO in misc for misc in cells))
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from egparse.config.named_losses import LOSSES
 from learners.enumerated import random_problem
 from learners.small_problems import sequences, trees
 
 from egparse.errors import ConfigError
+from egparse.fitting.choose_learner import LOSSES
 from egparse.fitting.states import opened, restore_learner, saved_learner, write_record
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
