@@ -35,7 +35,7 @@ BUDGET: dict[str, int] = {
     "spacy_components": 4_400,
     "api": 100,
     "experiments": 24_050,
-    "cli": 7_800,
+    "cli": 7_000,
     "__init__": 100,
     "__main__": 100,
 }
