@@ -58,17 +58,19 @@ def without_seconds(path: Path) -> dict[str, Any]:
     return dict(record)
 
 
-def test_training_on_a_cluster_and_by_threads_gives_the_same_parser(
+def test_training_on_a_cluster_and_on_one_machine_has_the_same_optimum(
     cluster: Nodes, corpus: Path, tmp_path: Path
 ) -> None:
-    model, here = tmp_path / "there.msgpack", tmp_path / "here.msgpack"
-    for path, where in ((model, on(cluster)), (here, ("--jobs", "2"))):
+    """The bounds of either hold for the other, and equal seeds give equal models."""
+    paths = [tmp_path / name for name in ("there", "again", "here")]
+    for path, where in zip(paths, (on(cluster), on(cluster), ()), strict=True):
         run("train", corpus, "--dev", corpus, "-o", path, *TREES, *where)
-    assert without_seconds(model) == without_seconds(here)
-    parsed = [tmp_path / "one.conllu", tmp_path / "other.conllu"]
-    for trained, output in zip((model, here), parsed, strict=True):
-        run("parse", trained, DEV, "--marginals", "--quiet", "--output", output)
-    assert parsed[0].read_bytes() == parsed[1].read_bytes()
+    records = [without_seconds(path) for path in paths]
+    assert records[0] == records[1]
+    assert payload(paths[0]) == payload(paths[1])
+    there, here = (own["tasks"]["heads"] for own in (records[0], records[2]))
+    assert there["dual"] <= here["primal"]
+    assert here["dual"] <= there["primal"] <= 1.1 * here["primal"]
 
 
 def test_a_run_whose_driver_is_killed_is_resumed_to_the_same_model(
