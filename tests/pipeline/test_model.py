@@ -30,7 +30,7 @@ from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
 from egparse.fitting.progress import Iteration, Step
 from egparse.io.trees import find_tree_fault
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.conversion import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import load
