@@ -362,7 +362,6 @@ def test_evaluating_a_path_or_sentences() -> None:
 
 def test_evaluating_with_details_and_with_a_splitter() -> None:
     model = quick_model()
-    assert "splitter" in model.components
     report = model.evaluate(sample("dev"), details=True, bootstrap=0)
     assert report.details is not None
     assert set(report.calibration) >= set(model.layers)

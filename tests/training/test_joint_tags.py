@@ -123,7 +123,6 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
     again = Model.load(tmp_path / "m")
     assert list(again.annotate(NEW)) == list(model.annotate(NEW))
     longer = gone_on(again, NEW[:20], layers=list(TAGS))
-    assert "morphology" in longer.components
     assert longer.components["morphology"].combinations.agreement
     assert accuracy(longer, NEW[:20], "feats") > accuracy(model, NEW[:20], "feats")
 
@@ -185,8 +184,6 @@ def test_other_learners_and_losses_learn_layers_together(
 
 def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones() -> None:
     base, model = quick_joint_model(), gone_on_quick()
-    assert "morphology" in base.components
-    assert "morphology" in model.components
     before, now = (
         base.components["morphology"].combinations.numbers,
         model.components["morphology"].combinations.numbers,
@@ -202,8 +199,6 @@ def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones(
 def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
     base = quick_joint_model()
     near = gone_on(base, OLD[:30], base_strength=1e9)
-    assert "morphology" in base.components
-    assert "morphology" in near.components
     old, new = base.components["morphology"].model, near.components["morphology"].model
     assert (new.index.numbers(old.index.keys) >= 0).all()
     np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
@@ -231,8 +226,6 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
     the new ones are no candidates.
     """
     base, model = quick_joint_model(), gone_on_quick()
-    assert "morphology" in base.components
-    assert "morphology" in model.components
     longer = base.components["morphology"].over(
         model.columns, model.components["morphology"].combinations
     )
@@ -307,7 +300,6 @@ def test_a_base_without_trees_may_get_a_layer_beside_its_joint_tagger() -> None:
     model = gone_on(base, NEW, layers=["upos", "feats", "xpos"])
     assert model.layers == TAGS
     assert set(taggers(model)) == {"xpos"}
-    assert "morphology" in model.components
     assert model.components["morphology"].layers == ("upos", "feats")
     assert accuracy(model, NEW, "xpos") > 0.8
 
