@@ -4,7 +4,6 @@ a base, tuned, and learns in steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -20,6 +19,7 @@ from sample_treebank import (
     sample,
     taggers,
 )
+from training.continued import accuracy, gone_on
 
 from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig, joint_layers, section_of
@@ -32,7 +32,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.tagging import combinations_of
 from egparse.training.columns import build_columns
-from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.continuation import configure
 from egparse.training.corpus import layers_together
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
@@ -42,27 +42,9 @@ TAGS = ("upos", "xpos", "feats")
 OLD, NEW = list(sample("train")[:60]), list(sample("train")[100:140])
 
 
-def gone_on(
-    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
-) -> Model:
-    config = configure(base, {"hold_out": 0, **settings})
-    rest = [listener] if listener else []
-    return continue_training(Base(base, "base", "0123"), sentences, None, config, *rest).model
-
-
 @cache
 def gone_on_quick() -> Model:
     return gone_on(quick_joint_model(), NEW)
-
-
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    plain = [Sentence(forms=one.forms) for one in sentences]
-    pairs = [
-        (wanted, got)
-        for own, other in zip(sentences, model.annotate(plain), strict=True)
-        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
-    ]
-    return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
 # --- which layers ---------------------------------------------------------------------------------
