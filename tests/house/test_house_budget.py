@@ -30,7 +30,7 @@ BUDGET: dict[str, int] = {
     "parsing": 4_200,
     "text": 4_350,
     "pipeline": 1_900,
-    "training": 2_600,
+    "training": 2_490,
     "service": 3_100,
     "spacy_components": 4_400,
     "api": 100,
