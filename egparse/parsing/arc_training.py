@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from egparse.compilation import njit
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
 from egparse.evaluation.scores import attachment
-from egparse.features.arcs import compile_arc_templates
+from egparse.features.arcs import (
+    ArcCodes,
+    ArcTemplates,
+    codes_for,
+    compile_arc_templates,
+    encode_arcs,
+)
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
@@ -22,32 +27,28 @@ from egparse.fitting.task import Outcomes, Part
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.parsing.arc_parser import (
-    CodesOfSentences,
-    Parser,
-)
-from egparse.parsing.arc_problem import TreeProblem
+from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_problem import HashedProblem, TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import BETWEEN, ArcColumns
-from egparse.parsing.parser import AnyParser, sentence_values
-from egparse.parsing.partial_trees import (
+from egparse.parsing.gold_trees import (
+    GoldHeads,
+    Pieces,
     arc_frequencies,
     complete_by_frequency,
-    crossing_known_arcs,
-    known_heads,
-)
-from egparse.parsing.training_pieces import (
     heads_of_pieces,
+    known_heads,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.parser import AnyParser, sentence_values
 from egparse.parsing.tree_inference import Trees
-from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
-from egparse.types import Floats, Ints
+from egparse.types import Floats, Ints, Mask
 
 GOLD_THETA = 3.0
 """Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
@@ -68,22 +69,15 @@ Parsing = TypeVar("Parsing", bound=AnyParser)
 Item = TypeVar("Item")
 
 
-class GoldHeads(NamedTuple):
-    """The gold heads of both parts: one array for each training sentence that has some; flat for
-    the development part; ``MISSING_HEAD`` where unknown. ``is_scored`` says whether any is known in
-    the development part.
+class Learned(NamedTuple):
+    """What is learned from: pieces of the training sentences, their column values and heads, and
+    which of these are known (None: all).
     """
 
-    train: Sequence[Ints]
-    dev: Ints
-    is_scored: bool
-
-
-def gold_heads_of(train: Sequence[Ints], dev: Sequence[Sentence]) -> GoldHeads:
-    """The heads of the training sentences, and those of the development sentences."""
-    heads = [head for one in dev for head in one.heads or (MISSING_HEAD,) * len(one)]
-    known = np.array(heads, dtype=np.int32)
-    return GoldHeads(train, known, bool((known != MISSING_HEAD).any()))
+    pieces: Pieces
+    values: Sequence[Ints]
+    heads: Sequence[Ints]
+    known: list[Mask] | None
 
 
 class ParserTask(Generic[Parsing]):
@@ -97,9 +91,15 @@ class ParserTask(Generic[Parsing]):
 
     layer = "heads"
 
+    def learned(self, values: Sequence[Ints], single_root: bool) -> Learned:
+        """The training sentences, with these column ``values``, in pieces that can be learned."""
+        pieces = training_pieces(self.heads.train)
+        heads = heads_of_pieces(pieces, self.heads.train, single_root)
+        return Learned(pieces, values_of_pieces(pieces, values), heads, known_heads(heads))
+
     def prepared(
         self,
-        problem: Any,  # of either order
+        problem: HashedProblem,
         learning: LearningConfig,
         theta: float | Floats,
         untrained: Parsing,
@@ -186,39 +186,30 @@ class ArcParserTask(ParserTask[Parser]):
         learning = self.config if config is None else config
         assert isinstance(learning, ParserConfig | PrunerConfig)
         settings, words, base = self.settings, self.train.words, self.base
-        columns = (
-            ArcColumns.build(words, self.columns, settings.min_form_count)
-            if base is None
-            else base.columns.extended(words, settings.min_form_count)
-        )
-        texts = (
-            (
-                *with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES),
-                *(ARC_SUPERTAG_TEMPLATES if self.columns.has_supertags else ()),
-            )
-            if base is None
-            else base.texts
-        )
+        single_root, trees = settings.single_root, self.trees
+        if base is None:
+            columns = ArcColumns.build(words, self.columns, settings.min_form_count)
+            texts = with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES)
+            texts = (*texts, *(ARC_SUPERTAG_TEMPLATES if self.columns.has_supertags else ()))
+        else:
+            columns, texts = base.columns.extended(words, settings.min_form_count), base.texts
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
         warn_of_long(self.train.sentences)
-        pieces = training_pieces(self.heads.train)
-        sentences = values_of_pieces(pieces, sentence_values(columns.values(words), words))
-        heads = heads_of_pieces(pieces, self.heads.train, settings.single_root)
-        upos, single_root = columns.names.index("upos"), settings.single_root
+        values = sentence_values(columns.values(words), words)
+        _, sentences, heads, known = self.learned(values, single_root)
         tags = self.columns.labels.get("upos")
         arc_filter = build_arc_filter(
             sentences,
             heads,
-            upos,
+            columns.names.index("upos"),
             tags.values.get("VERB", -1) if tags else -1,
             settings.arc_share,
             None if base is None else base.arc_filter,
         )
-        known = known_heads(heads)
         if known is not None:
             heads = [
-                complete_by_frequency(values, of_sentence, arc_filter, self.trees, single_root)
-                for values, of_sentence in zip(sentences, heads, strict=True)
+                complete_by_frequency(*one, arc_filter, trees, single_root)
+                for one in zip(sentences, heads, strict=True)
             ]
         codes = CodesOfSentences(sentences, templates)
         candidates = (
@@ -232,8 +223,8 @@ class ArcParserTask(ParserTask[Parser]):
             heads=at_hand(heads),
             templates=templates,
             bits=learning.bits if base is None else base.bits,
-            trees=self.trees,
-            single_root=settings.single_root,
+            trees=trees,
+            single_root=single_root,
             known=known,
         )
         for i in problem.partial.tolist():
@@ -245,11 +236,38 @@ class ArcParserTask(ParserTask[Parser]):
             templates,
             arc_filter,
             np.zeros(1, dtype=np.float32),
-            self.trees,
-            settings.single_root,
+            trees,
+            single_root,
             learning.mbr_scale if is_probabilistic(learning) else 0.0,
         )
         return self.prepared(problem, learning, GOLD_THETA + np.log(lengths), untrained)
+
+
+class CodesOfSentences(Sequence[ArcCodes]):
+    """The codes of sentences by their column ``values``, one after the other in a few arrays."""
+
+    def __init__(self, values: Sequence[Ints], templates: ArcTemplates) -> None:
+        starts = np.zeros(len(values) + 1, dtype=np.int64)
+        np.cumsum(np.fromiter(map(len, values), dtype=np.int64), out=starts[1:])
+        self._starts, self._codes = starts, codes_for(templates, int(starts[-1]) - 1)
+        for i, of_sentence in enumerate(values):
+            encode_arcs(of_sentence, templates, self[i])
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, i: int) -> ArcCodes: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[ArcCodes]: ...
+
+    def __getitem__(self, i: int | slice) -> ArcCodes | Sequence[ArcCodes]:
+        if isinstance(i, slice):
+            return [self[one] for one in range(*i.indices(len(self)))]
+        head, dependent, tags, before = self._codes
+        own = slice(self._starts[i], self._starts[i + 1])
+        return ArcCodes(head[own], dependent[own], tags[own], before[own])
 
 
 def at_hand(items: Sequence[Item]) -> Sequence[Item]:
@@ -269,42 +287,3 @@ def predicted_heads(parser: AnyParser, words: Words) -> Ints:
 def _of_runs(predict: Callable[[Words], Item], words: Words) -> list[Item]:
     """The predictions for runs of sentences, one for each job."""
     return list(in_threads(predict, words.runs(present_jobs().threads)))
-
-
-def choose_trees(heads: Sequence[Ints], config: ParserConfig) -> Trees:
-    """The configured kind; where that is "auto", projective unless too many arcs cross others, in
-    the trees that parsers learn from. Where heads are missing, only arcs between words that have
-    one are counted, and whether they cross each other.
-    """
-    if config.trees != "auto":
-        return config.trees
-    heads = heads_of_pieces(training_pieces(heads), heads, config.single_root)
-    known = known_heads(heads)
-    if known is None:
-        crossing = sum(crossing_arcs(of_sentence) for of_sentence in heads)
-        total = sum(len(of_sentence) for of_sentence in heads)
-    else:
-        crossing = sum(crossing_known_arcs(of_sentence) for of_sentence in heads)
-        total = sum(int(mask.sum()) for mask in known)
-    return (
-        "non-projective" if crossing > config.non_projective_above * max(1, total) else "projective"
-    )
-
-
-@njit
-def crossing_arcs(heads: Ints) -> int:
-    """The number of words whose arc is not projective: some word between its ends does not descend
-    from its head.
-    """
-    n = heads.shape[0]
-    count = 0
-    for dependent in range(1, n + 1):
-        head = heads[dependent - 1]
-        for between in range(min(head, dependent) + 1, max(head, dependent)):
-            above = between
-            while above > 0 and above != head:
-                above = heads[above - 1]
-            if above != head:
-                count += 1
-                break
-    return count

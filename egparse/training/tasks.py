@@ -18,16 +18,13 @@ from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import (
-    ArcParserTask,
+from egparse.parsing.arc_training import ArcParserTask, predicted_heads
+from egparse.parsing.gold_trees import (
     GoldHeads,
-    choose_trees,
-    gold_heads_of,
-    predicted_heads,
-)
-from egparse.parsing.partial_trees import (
     HeadedSentences,
+    choose_trees,
     complete_by_parser,
+    gold_heads_of,
     headed_sentences,
     known_heads,
 )

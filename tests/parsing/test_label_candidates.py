@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from egparse.features.arcs import ArcLabels
-from egparse.parsing.label_candidates import (
+from egparse.parsing.candidates import (
     NO_LABEL,
     ArcLabelDictionary,
     build_dictionary,

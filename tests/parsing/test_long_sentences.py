@@ -14,7 +14,7 @@ from sample_treebank import quick_model, sample
 
 from egparse.features.word_table import Words
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import crossing_arcs
+from egparse.parsing.gold_trees import crossing_arcs
 from egparse.parsing.long_sentences import (
     LONGEST,
     MARGIN,

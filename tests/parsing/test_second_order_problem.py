@@ -20,9 +20,9 @@ from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
 from egparse.learners.registry import LEARNERS, build
+from egparse.parsing.candidates import NO_LABEL
 from egparse.parsing.columns import BETWEEN
-from egparse.parsing.label_candidates import NO_LABEL
-from egparse.parsing.second_order.features import Parts, compile_templates, encode
+from egparse.parsing.second_order.parts import Parts, compile_templates, encode
 from egparse.parsing.second_order.problem import Inference, SecondOrderProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out

@@ -11,19 +11,20 @@ import pytest
 from sample_treebank import SECOND_ORDER, quick, sample
 
 from egparse.parsing import arc_training
-from egparse.parsing.arc_training import choose_trees, crossing_arcs
-from egparse.parsing.label_candidates import NO_LABEL
-from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning
-from egparse.parsing.second_order import training as second_order_training
-from egparse.parsing.training_pieces import (
+from egparse.parsing.candidates import NO_LABEL
+from egparse.parsing.gold_trees import (
     LONGEST_LEARNED,
     Piece,
+    choose_trees,
+    crossing_arcs,
     heads_of_pieces,
     ranks_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning
+from egparse.parsing.second_order import training as second_order_training
 from egparse.sentences import MISSING_HEAD, Sentence, Source
 from egparse.training.run import train
 from egparse.types import Ints

@@ -31,7 +31,7 @@ from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
 from egparse.features.word_table import Words
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.pipeline.constraints import Constraints
@@ -76,9 +76,7 @@ def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, Floats]]:
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts.tolist())):
         own = values[first + i : end + i + 1]
-        square = np.empty((len(own), len(own)))
-        scratch = scratch_for(parser.templates, len(own))
-        _score_sentence(own, parser.templates, parser.arc_filter, parser.weights, scratch, square)
+        square = parser.decoder(len(own), False).scores(own)
         yield first, end, square
 
 

@@ -27,8 +27,8 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import Problem
 from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
-from egparse.parsing.training_pieces import training_pieces
+from egparse.parsing.arc_training import ArcParserTask
+from egparse.parsing.gold_trees import GoldHeads, crossing_arcs, training_pieces
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.sequences.fit import GOLD_THETA as LABEL_THETA

@@ -20,7 +20,8 @@ from egparse.experiments.data.samples import Sample
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads
+from egparse.parsing.arc_training import ArcParserTask
+from egparse.parsing.gold_trees import GoldHeads
 from egparse.parsing.second_order.training import GOLD_THETA, SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence

@@ -25,31 +25,33 @@ from egparse.fitting.optimise import Prepared
 from egparse.fitting.task import Part
 from egparse.learners.completion import set_completion
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import GoldHeads, ParserTask
-from egparse.parsing.columns import BETWEEN, SUPERTAG, arc_column_names
-from egparse.parsing.label_candidates import (
+from egparse.parsing.arc_training import ParserTask
+from egparse.parsing.candidates import (
     MOST_LABELS,
     NO_LABEL,
     build_dictionary,
     label_ranks,
     rank_labels,
 )
-from egparse.parsing.partial_trees import complete_by_parser, known_heads
-from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
-from egparse.parsing.second_order.features import (
-    Codes,
-    Parts,
-    compile_templates,
-)
-from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.parsing.second_order.parts import Pruning, Structure, new_work, training_parts
-from egparse.parsing.second_order.problem import SecondOrderProblem
-from egparse.parsing.training_pieces import (
+from egparse.parsing.columns import BETWEEN, SUPERTAG, arc_column_names
+from egparse.parsing.gold_trees import (
+    GoldHeads,
+    complete_by_parser,
     heads_of_pieces,
     ranks_of_pieces,
-    training_pieces,
-    values_of_pieces,
 )
+from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.second_order.parts import (
+    Codes,
+    Parts,
+    Pruning,
+    Structure,
+    compile_templates,
+    new_work,
+    training_parts,
+)
+from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.types import Floats, Ints
 
@@ -90,15 +92,13 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         deprels = [sentence.deprels for sentence in self.train.sentences]
         labels = self._labels(deprels)
         ranks = label_ranks(deprels, labels, [len(heads) for heads in self.heads.train])
-        words, pieces = self.train.words, training_pieces(self.heads.train)
-        sentences = values_of_pieces(pieces, self.pruner.sentences(words))
-        single_root = self.pruner.single_root
-        correct = heads_of_pieces(pieces, self.heads.train, single_root)
-        known = known_heads(correct)
+        single_root, all_heads = self.pruner.single_root, self.heads.train
+        values = self.pruner.sentences(self.train.words)
+        pieces, sentences, correct, known = self.learned(values, single_root)
         if known is not None:
-            trees = complete_by_parser(self.pruner, self.train, self.heads.train)
+            trees = complete_by_parser(self.pruner, self.train, all_heads)
             correct = heads_of_pieces(pieces, trees, single_root)
-        ranks = ranks_of_pieces(pieces, self.heads.train, ranks)
+        ranks = ranks_of_pieces(pieces, all_heads, ranks)
         if known is not None:
             ranks = [
                 np.where(mask, of_piece, np.int32(NO_LABEL))
