@@ -85,19 +85,15 @@ class Parser(AnyParser):
     temperature: float = 1.0
 
     def over(self, columns: Columns) -> Parser:
-        """See ``AnyParser``."""
         return replace(self, columns=self.columns.over(columns))
 
     def sentences(self, words: Words) -> Ragged[Ints]:
-        """See ``AnyParser``."""
         return sentence_values(self.columns.values(words), words)
 
     def decoder(self, longest: int, with_probabilities: bool) -> ArcDecoder:
-        """See ``AnyParser``."""
         return ArcDecoder(self, longest, with_probabilities)
 
     def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
-        """See ``AnyParser``."""
         size = len(values)
         if size == 1:
             return [ScoredTree(np.empty(0, dtype=np.int32), 0.0)]
@@ -109,7 +105,6 @@ class Parser(AnyParser):
         return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         return {
             "columns": self.columns.to_payload(),
             "templates": list(self.texts),

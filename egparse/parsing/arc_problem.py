@@ -210,7 +210,6 @@ class TreeProblem(HashedProblem):
         self._of_step = (self._scores, self._cost, *np.empty((3, most)))
 
     def arcs(self, i: int) -> Shorts:
-        """See ``HashedProblem``."""
         return self._parts[i]
 
     def groups(self, i: int) -> Shorts:

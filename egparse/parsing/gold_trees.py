@@ -24,7 +24,7 @@ from __future__ import annotations
 import warnings
 from array import array
 from collections.abc import Sequence
-from typing import NamedTuple, overload
+from typing import NamedTuple
 
 import numpy as np
 
@@ -205,60 +205,28 @@ def crossing_arcs(heads: Ints) -> int:
     return count
 
 
-class Piece(NamedTuple):
-    """The words ``first`` to ``end - 1`` (from 0 on) of a ``sentence``, by number."""
-
-    sentence: int
-    first: int
-    end: int
-
-
-class Pieces(Sequence[Piece]):
-    """The pieces of all sentences, by the numbers of each: ``numbers`` is (pieces, 3)."""
-
-    def __init__(self, numbers: Longs) -> None:
-        self.numbers = numbers
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-    @overload
-    def __getitem__(self, i: int) -> Piece: ...
-
-    @overload
-    def __getitem__(self, i: slice) -> Pieces: ...
-
-    def __getitem__(self, i: int | slice) -> Piece | Pieces:
-        if isinstance(i, slice):
-            return Pieces(self.numbers[i])
-        return Piece(*self.numbers[i].tolist())
-
-    def are_whole(self, sentences: int) -> bool:
-        """Whether they are so many sentences, none of them cut."""
-        return len(self) == sentences
-
-
-def training_pieces(heads: Sequence[Ints]) -> Pieces:
-    """The pieces of sentences with correct ``heads``: the whole of each with at most
-    ``LONGEST_LEARNED`` words.
+def training_pieces(heads: Sequence[Ints]) -> Longs:
+    """The pieces of sentences with correct ``heads``, (pieces, 3): the number of a sentence, and
+    the first word and the end of a piece of it, from 0 on. A sentence with at most
+    ``LONGEST_LEARNED`` words is one piece.
     """
     numbers = array("q")
     for number, of_sentence in enumerate(heads):
         for first, end in _spans(of_sentence):
             numbers.extend((number, first, end))
-    return Pieces(np.array(numbers, dtype=np.int64).reshape(-1, 3))
+    return np.array(numbers, dtype=np.int64).reshape(-1, 3)
 
 
-def heads_of_pieces(pieces: Pieces, heads: Sequence[Ints], single_root: bool) -> Sequence[Ints]:
+def heads_of_pieces(pieces: Longs, heads: Sequence[Ints], single_root: bool) -> Sequence[Ints]:
     """The tree of each piece: positions in the piece from 1 on, 0 for the root."""
-    if pieces.are_whole(len(heads)):
+    if len(pieces) == len(heads):
         return heads
     return [_tree(heads[number], first, end, single_root) for number, first, end in pieces]
 
 
-def values_of_pieces(pieces: Pieces, values: Sequence[Ints]) -> Sequence[Ints]:
+def values_of_pieces(pieces: Longs, values: Sequence[Ints]) -> Sequence[Ints]:
     """The rows of column values of each piece, the root's first, from those of sentences."""
-    if pieces.are_whole(len(values)):
+    if len(pieces) == len(values):
         return values
     return [
         values[number]
@@ -268,9 +236,7 @@ def values_of_pieces(pieces: Pieces, values: Sequence[Ints]) -> Sequence[Ints]:
     ]
 
 
-def ranks_of_pieces(
-    pieces: Sequence[Piece], heads: Sequence[Ints], ranks: Sequence[Ints]
-) -> list[Ints]:
+def ranks_of_pieces(pieces: Longs, heads: Sequence[Ints], ranks: Sequence[Ints]) -> list[Ints]:
     """The label ranks of the words of each piece, ``NO_LABEL`` for those whose head is outside."""
     return [
         np.where(

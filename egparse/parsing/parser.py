@@ -204,7 +204,6 @@ class AnyParser(ABC):
         return [self.k_best_of(values, k) for values in self.sentences(words)]
 
     def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``."""
         limits = request.limits.get("heads")
         if not request.asked:
             return {"heads": Values(self.predict(request.words, limits))}

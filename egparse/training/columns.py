@@ -31,7 +31,7 @@ from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
-from egparse.parsing.second_order.training import templates_of
+from egparse.parsing.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import MISSING, Sentence
 from egparse.sequences.labeller import LABELLER_INPUTS

@@ -18,7 +18,6 @@ from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, predicted_heads
 from egparse.parsing.gold_trees import (
     GoldHeads,
     HeadedSentences,
@@ -28,13 +27,17 @@ from egparse.parsing.gold_trees import (
     headed_sentences,
     known_heads,
 )
-from egparse.parsing.second_order.training import SecondOrderTask
+from egparse.parsing.training import ArcParserTask, SecondOrderTask, predicted_heads
 from egparse.parsing.tree_inference import Trees
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.sentences import Sentence
-from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmatising import LemmaTask
-from egparse.sequences.tagging import TaggerTask, combinations_of
+from egparse.sequences.training import (
+    DevelopmentTrees,
+    LabellerTask,
+    LemmaTask,
+    TaggerTask,
+    combinations_of,
+)
 from egparse.text.splitting.training import SplitterTask
 from egparse.text.tokenising.expander_training import ExpanderTask
 from egparse.text.tokenising.training import TokeniserTask

@@ -24,7 +24,7 @@ from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.sequences.model import build_index, keys_of
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.training.columns import build_columns
 
 

@@ -11,7 +11,7 @@ from sample_treebank import quick, quick_model, sample
 from egparse.features.word_table import Words
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import predicted_heads
+from egparse.parsing.training import predicted_heads
 from egparse.training.run import train
 
 

@@ -534,15 +534,3 @@ def test_the_loss_of_the_perceptron_has_a_zero() -> None:
     for _ in range(30):
         learner.iterate(state)
     assert total_loss(whole.problem, PERCEPTRON, state.scale) == pytest.approx(0.0, abs=1e-5)
-
-
-def test_equal_seeds_give_equal_bits() -> None:
-    weights = []
-    for _ in range(2):
-        problem = made(trees="non-projective", inference="loopy").problem
-        learner = build("dca", problem, LearnerConfig(c=0.5, seed=7))
-        state = learner.initialise(1.5)
-        for _ in range(3):
-            learner.iterate(state)
-        weights.append(problem.weights.copy())
-    assert (weights[0] == weights[1]).all()

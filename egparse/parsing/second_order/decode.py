@@ -96,7 +96,6 @@ class SecondOrderDecoder(Decoder):
             parse_batch(batch, candidates, self._model, work)
 
     def together(self, values: Ragged[Ints], chosen: Mask, out: HeadsWithProbabilities) -> Mask:
-        """See ``Decoder``."""
         states = np.where(chosen, np.uint8(WAITING), np.uint8(SKIPPED))
         starts = values.starts - np.arange(len(values.starts))
         self.parse_batch(Batch(values.flat, starts, states, *out))
@@ -118,7 +117,6 @@ class SecondOrderDecoder(Decoder):
         return tree if states[0] == PARSED else None
 
     def without_tree(self, values: Ints, limits: SentenceArcs | None) -> HeadsWithProbabilities:
-        """See ``Decoder``."""
         if self._pruner is None:
             return super().without_tree(values, limits)
         return self._pruner().parse(values, limits)

@@ -90,15 +90,12 @@ class SecondOrderParser(AnyParser):
     labels: tuple[str, ...] = ()
 
     def over(self, columns: Columns) -> SecondOrderParser:
-        """See ``AnyParser``."""
         return replace(self, pruner=self.pruner.over(columns))
 
     def reduced(self, config: Any = None, columns: Columns | None = None) -> SecondOrderParser:
-        """See ``AnyParser``."""
         return replace(super().reduced(), pruner=self.pruner.reduced())
 
     def sentences(self, words: Words) -> Ragged[Ints]:
-        """See ``AnyParser``."""
         return self.pruner.sentences(words)
 
     @property
@@ -124,7 +121,6 @@ class SecondOrderParser(AnyParser):
         return k_best_trees(values, k, model) or self.pruner.k_best_of(values, k)
 
     def decoder(self, longest: int, with_probabilities: bool) -> SecondOrderDecoder:
-        """See ``AnyParser``."""
         return SecondOrderDecoder(
             self.kernel_model(with_probabilities),
             longest,
@@ -146,7 +142,6 @@ class SecondOrderParser(AnyParser):
         )
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         return {
             "pruner": self.pruner.to_payload(),
             "pruning": {
@@ -204,7 +199,6 @@ class StoredParser:
 
     @staticmethod
     def from_payload(stored: Stored, columns: Columns, name: str) -> Parser | SecondOrderParser:
-        """See ``Parser.from_payload``."""
         is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
         return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
 

@@ -91,7 +91,6 @@ class SecondOrderProblem(HashedProblem):
         self._work = loopy.workspace(words, is_projective=self._is_projective)
 
     def arcs(self, i: int) -> Shorts:
-        """See ``HashedProblem``."""
         return self._parts[i].graph.arcs
 
     def _labelled(self, i: int) -> tuple[Longs, Ints]:
@@ -204,7 +203,6 @@ class SecondOrderProblem(HashedProblem):
         return rows
 
     def view(self, first: int, end: int) -> Self:
-        """See ``HashedProblem``."""
         other = super().view(first, end)
         other._ranks = self._ranks[first:end]
         return other

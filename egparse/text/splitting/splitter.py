@@ -94,7 +94,7 @@ class Splitter(SequencePredictor):
             candidates = _candidates(len(values))
             scores = self.model.unary_scores(values, places, candidates)
             for by, of_all in zip(leanings, masks, strict=True):
-                starts = self.leaning(by).model.choose_by(scores, places, candidates) == 1
+                starts = self.leaning(by).model.choose(scores, places, candidates) == 1
                 starts[_first_words(places)] = True  # whatever the scores say
                 of_all += [starts] if len(batch) == 1 else np.split(starts, places[1:-1])
         return masks
@@ -121,7 +121,9 @@ class Splitter(SequencePredictor):
         for batch in _batches(paragraphs):
             values, places = self._columns(batch)
             starts = np.ones(len(values), dtype=np.int32)
-            starting = self.model.probabilities(values, places, _candidates(len(values)), starts)
+            candidates = _candidates(len(values))
+            scores = self.model.scores(values, places, candidates)
+            starting = self.model.probabilities(scores, places, candidates, starts)
             starting[_first_words(places)] = 1.0
             probabilities += np.split(starting, places[1:-1])
         return probabilities

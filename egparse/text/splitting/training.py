@@ -18,8 +18,7 @@ from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import SPLITTER
 from egparse.sentences import Sentence
-from egparse.sequences.fit import SequenceExamples
-from egparse.sequences.task import Lesson, SequenceTask
+from egparse.sequences.task import Lesson, SequenceExamples, SequenceTask
 from egparse.text.splitting.columns import (
     casing_counts,
     column_names,

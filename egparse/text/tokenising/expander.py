@@ -154,12 +154,12 @@ class Expander(SequencePredictor):
         """The label of each decision."""
         assert self.model is not None
         scores = self._scores(decisions)
-        return self.model.choose_by(scores, _alone(decisions), decisions.candidates)
+        return self.model.choose(scores, _alone(decisions), decisions.candidates)
 
     def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
         """The probability of a label in each decision; nan for -1."""
         assert self.model is not None
-        return self.model.probabilities_by(
+        return self.model.probabilities(
             self._scores(decisions), _alone(decisions), decisions.candidates, labels
         )
 

@@ -18,8 +18,7 @@ from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER
 from egparse.sentences import Sentence
-from egparse.sequences.fit import SequenceExamples
-from egparse.sequences.task import Lesson, SequenceTask
+from egparse.sequences.task import Lesson, SequenceExamples, SequenceTask
 from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.text.tokenising.expander_columns import COLUMNS

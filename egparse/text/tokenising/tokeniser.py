@@ -87,7 +87,7 @@ class Tokeniser(SequencePredictor):
             candidates = all_labels(len(rows), N_LABELS)
             values = columns_of(pieces, codes, self.lexicon)
             scores = _scores(self.model, pieces, values, rows)
-            starts[rows] = self.model.choose_by(scores, chains_of(rows), candidates) == 1
+            starts[rows] = self.model.choose(scores, chains_of(rows), candidates) == 1
         return tokens_of(pieces, starts)
 
     def probabilities(self, pieces: Pieces, values: Ints) -> Floats:
@@ -96,7 +96,7 @@ class Tokeniser(SequencePredictor):
         """
         assert self.model is not None
         rows = np.flatnonzero(pieces.links == OPEN)
-        return self.model.probabilities_by(
+        return self.model.probabilities(
             _scores(self.model, pieces, values, rows),
             chains_of(rows),
             all_labels(len(rows), N_LABELS),

@@ -15,8 +15,7 @@ from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import TOKENISER
-from egparse.sequences.fit import SequenceExamples
-from egparse.sequences.task import Lesson, SequenceTask
+from egparse.sequences.task import Lesson, SequenceExamples, SequenceTask
 from egparse.text.splitting.characters import character_tables
 from egparse.text.tokenising.addresses import addresses_are_tokens
 from egparse.text.tokenising.columns import COLUMNS, columns_of

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from properties import examples
 
 from egparse.sequences.edit_scripts import apply, script_of
-from egparse.sequences.lemma_lexicon import NO_TAG, LemmaLexicon, Seen, suffixes_of
+from egparse.sequences.lemmatiser import NO_TAG, LemmaLexicon, Seen, suffixes_of
 from egparse.storage.schema import Misfit, Stored
 
 NOUN, VERB = 2, 3

@@ -1,4 +1,6 @@
-"""Training an arc-factored parser: the parser itself, or the pruner of a second-order parser."""
+"""Training parsers: an arc-factored one (the parser itself, or the pruner of a second-order parser)
+and a second-order one over the arcs that its pruner keeps.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,10 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
+from egparse.classes.columns import for_each_table
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
+from egparse.errors import ConfigError
 from egparse.evaluation.scores import attachment
 from egparse.features.arcs import (
     ArcCodes,
@@ -17,8 +21,16 @@ from egparse.features.arcs import (
     codes_for,
     compile_arc_templates,
     encode_arcs,
+    score_arcs,
 )
-from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
+from egparse.features.default_templates import (
+    ARC_LABEL_SUPERTAG_TEMPLATES,
+    ARC_LABEL_TEMPLATES,
+    ARC_SUPERTAG_TEMPLATES,
+    ARC_TEMPLATES,
+    GRANDPARENT_TEMPLATES,
+    SIBLING_TEMPLATES,
+)
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
@@ -29,29 +41,57 @@ from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_problem import HashedProblem, TreeProblem
-from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
-from egparse.parsing.columns import BETWEEN, ArcColumns
+from egparse.parsing.candidates import (
+    MOST_LABELS,
+    NO_LABEL,
+    build_arc_filter,
+    build_dictionary,
+    candidates_with_correct,
+    label_ranks,
+    rank_labels,
+)
+from egparse.parsing.columns import BETWEEN, SUPERTAG, ArcColumns, arc_column_names
 from egparse.parsing.gold_trees import (
     GoldHeads,
-    Pieces,
     arc_frequencies,
     complete_by_frequency,
+    complete_by_parser,
     heads_of_pieces,
     known_heads,
+    ranks_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
 from egparse.parsing.parser import AnyParser, sentence_values
+from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
+from egparse.parsing.second_order.parser import SecondOrderParser
+from egparse.parsing.second_order.parts import (
+    Codes,
+    Parts,
+    Pruning,
+    Structure,
+    compile_templates,
+    new_work,
+    training_parts,
+)
+from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD
 from egparse.storage.quantised_weights import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
-from egparse.types import Floats, Ints, Mask
+from egparse.types import Floats, Ints, Longs, Mask
 
-GOLD_THETA = 3.0
-"""Initial theta of correct arcs, in addition to the logarithm of the sentence's length."""
+ARC_THETA = 3.0
+"""Initial theta of the correct arcs of an arc-factored parser, in addition to the logarithm of the
+sentence's length.
+"""
+
+PART_THETA = 1.5
+"""Initial theta of each part of a correct tree of a second-order parser: a word has four or
+five.
+"""
 
 STEPS = {
     "curvature": 35.0,
@@ -74,7 +114,7 @@ class Learned(NamedTuple):
     which of these are known (None: all).
     """
 
-    pieces: Pieces
+    pieces: Longs
     values: Sequence[Ints]
     heads: Sequence[Ints]
     known: list[Mask] | None
@@ -240,7 +280,183 @@ class ArcParserTask(ParserTask[Parser]):
             single_root,
             learning.mbr_scale if is_probabilistic(learning) else 0.0,
         )
-        return self.prepared(problem, learning, GOLD_THETA + np.log(lengths), untrained)
+        return self.prepared(problem, learning, ARC_THETA + np.log(lengths), untrained)
+
+
+@dataclass(frozen=True)
+class SecondOrderTask(ParserTask[SecondOrderParser]):
+    """The task of a second-order parser, on words with tag columns and over the arcs that
+    ``pruner`` keeps.
+
+    With a ``base`` over the same columns, training continues from it, with its templates, pairs and
+    inference. With ``in_full`` the weights are not rounded as in a model file.
+    """
+
+    train: Part
+    dev: Part
+    heads: GoldHeads
+    pruner: Parser
+    pruning: PrunerConfig
+    config: ParserConfig
+    seed: int
+    base: SecondOrderParser | None = None
+    in_full: bool = False
+
+    name = "parser"
+    keeps_last = False
+
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[SecondOrderParser]:
+        """Rank the labels, prune, encode the sentences, lay out parts, weights and duals.
+
+        Raises:
+            ConfigError: see ``check_second_order``.
+        """
+        settings = self.config if config is None else config
+        assert isinstance(settings, ParserConfig)
+        pruner, base, all_heads = self.pruner, self.base, self.heads.train
+        deprels = [sentence.deprels for sentence in self.train.sentences]
+        labels = self._labels(deprels)
+        ranks = label_ranks(deprels, labels, [len(heads) for heads in all_heads])
+        single_root, values = pruner.single_root, pruner.sentences(self.train.words)
+        pieces, sentences, correct, known = self.learned(values, single_root)
+        if known is not None:
+            trees = complete_by_parser(pruner, self.train, all_heads)
+            correct = heads_of_pieces(pieces, trees, single_root)
+        ranks = ranks_of_pieces(pieces, all_heads, ranks)
+        if known is not None:
+            ranks = [
+                np.where(mask, of_piece, np.int32(NO_LABEL))
+                for mask, of_piece in zip(known, ranks, strict=True)
+            ]
+        untrained = self._untrained(settings, labels, sentences, correct, ranks)
+        longest = max(len(heads) for heads in correct)
+        model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
+        encoded = [
+            training_parts(values, heads, own, model, work)
+            for values, heads, own in zip(sentences, correct, ranks, strict=True)
+        ]
+        problem = SecondOrderProblem(
+            codes=[codes for codes, _ in encoded],
+            parts=[parts for _, parts in encoded],
+            heads=correct,
+            ranks=ranks,
+            templates=untrained.templates,
+            bits=settings.bits if base is None else base.bits,
+            trees=pruner.trees,
+            single_root=single_root,
+            inference="exact" if untrained.structure.exact else "loopy",
+            schedule=SCHEDULE,
+            known=known,
+        )
+        for i in problem.partial.tolist():
+            codes, parts = encoded[i]
+            set_completion(problem, i, self._scores_of_pruner(codes, parts))
+        return self.prepared(problem, settings, PART_THETA, untrained)
+
+    def _scores_of_pruner(self, codes: Codes, parts: Parts) -> Floats:
+        """The scores of arcs by the pruner, 0 for all other parts."""
+        pruner, graph = self.pruner, parts.graph
+        scores = np.zeros(int(graph.pairs[-1]) + len(parts.labels.labels))
+        of_arcs = scores[: len(graph.arcs)]
+        places = np.empty(4096, dtype=np.uint32)
+        score_arcs(codes.arcs, pruner.templates, graph.arcs, pruner.weights, places, of_arcs)
+        return scores
+
+    def _labels(self, deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
+        """The labels that arcs are scored with, the base's first; none if labels are not scored."""
+        base = self.base
+        ranked = rank_labels(deprels) if self.config.labels else ()
+        if base is None:
+            return tuple(ranked)
+        new = (label for label in ranked if label not in base.labels)
+        return (*base.labels, *new)[:MOST_LABELS]
+
+    def _untrained(
+        self,
+        settings: ParserConfig,
+        labels: tuple[str, ...],
+        sentences: Sequence[Ints],
+        heads: Sequence[Ints],
+        ranks: Sequence[Ints],
+    ) -> SecondOrderParser:
+        """The parser without weights."""
+        base, pruner, names = self.base, self.pruner, self.pruner.columns.names
+        if base is None:
+            texts = templates_of(settings, pruner.columns.n_class_tables, SUPERTAG in names)
+            is_exact = is_exact_for(settings, pruner.trees)
+        else:
+            texts, is_exact = dict(base.texts), base.structure.exact
+        dictionary = build_dictionary(
+            sentences,
+            heads,
+            ranks,
+            len(labels),
+            names.index("upos"),
+            None if base is None else base.dictionary,
+        )
+        return SecondOrderParser(
+            pruner,
+            Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal),
+            Structure(
+                siblings=settings.siblings,
+                grandparents=settings.grandparents,
+                projective=pruner.trees == "projective",
+                single_root=pruner.single_root,
+                exact=is_exact,
+            ),
+            dictionary,
+            texts,
+            compile_templates(pruner.templates, names, **texts),
+            np.zeros(1, dtype=np.float32),
+            settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
+            labels=labels,
+        )
+
+
+def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> None:
+    """Check the templates and the kind of inference before anything is trained.
+
+    Raises:
+        ConfigError: a template that cannot be read, or exact inference for non-projective trees.
+    """
+    is_exact_for(config, trees)
+    names = arc_column_names(columns.class_names, columns.has_supertags)
+    n_tables = columns.n_class_tables
+    texts = with_classes(config, n_tables, ARC_TEMPLATES)
+    arcs = compile_arc_templates(texts, names, BETWEEN)
+    compile_templates(arcs, names, **templates_of(config, n_tables))
+
+
+def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
+    """Whether inference is exact.
+
+    Raises:
+        ConfigError: exact inference for non-projective trees.
+    """
+    if config.inference == "exact" and trees != "projective":
+        raise ConfigError(
+            'parser.inference: expected "loopy" (or "auto") for non-projective trees, got "exact"'
+        )
+    return config.inference != "loopy" and trees == "projective"
+
+
+def templates_of(
+    config: ParserConfig, n_tables: int = 0, supertags: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
+    word classes for each of some tables, and with those over supertags.
+    """
+    configured = {
+        "siblings": (config.sibling_templates or SIBLING_TEMPLATES, config.class_siblings),
+        "grandparents": (
+            config.grandparent_templates or GRANDPARENT_TEMPLATES,
+            config.class_grandparents,
+        ),
+        "labels": (config.label_templates or ARC_LABEL_TEMPLATES, config.class_labels),
+    }
+    texts = {kind: (*own, *for_each_table(of, n_tables)) for kind, (own, of) in configured.items()}
+    texts["labels"] += ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()
+    return texts
 
 
 class CodesOfSentences(Sequence[ArcCodes]):
