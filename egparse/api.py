@@ -16,7 +16,7 @@ from egparse.config.fields import merge_tables
 from egparse.config.reading import put, read_config
 from egparse.config.sections import TrainConfig
 from egparse.fitting.progress import Listener, silent
-from egparse.io.whole_corpus import read_whole
+from egparse.io.corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import find_model

@@ -19,15 +19,15 @@ import numpy as np
 
 from egparse.classes.table import MAX_BITS, MAX_CLASSES, ClassTable, Origin, normal
 from egparse.errors import one_line
-from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Array, Packed, Record, Stored, Strings, Text
+from egparse.storage.arrays import compress_array
+from egparse.storage.schema import Array, Packed, Record, Stored, Strings, text
 from egparse.types import Ints, UInt16s, UInt64s
 
 _BYTES = 5
 _LOW_BITS = 24
 _BUCKETS = 1 << (8 * _BYTES - _LOW_BITS)
 _LONGEST = 1000
-_LINE = Text(
+_LINE = text(
     rf"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{{0,{_LONGEST}}}",
     f"one line of at most {_LONGEST:,} characters",
 )

@@ -15,7 +15,7 @@ from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
-    from egparse.io.whole_corpus import WholeCorpus
+    from egparse.io.corpus import WholeCorpus
     from egparse.sentences import Sentence
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
@@ -69,7 +69,7 @@ class Corpora(NamedTuple):
         return corpus, dev
 
     def _read(self, path: Path, name: str, config: TrainConfig, say: Say) -> WholeCorpus:
-        from egparse.io.whole_corpus import read_whole
+        from egparse.io.corpus import read_whole
 
         corpus = read_whole(
             path,

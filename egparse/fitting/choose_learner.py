@@ -13,6 +13,7 @@ from egparse.config.named_losses import (
     fits_probabilities,
     named_loss,
 )
+from egparse.config.reading import learning_sections
 from egparse.config.sections import (
     ExpanderConfig,
     LabellerConfig,
@@ -176,6 +177,21 @@ def check_continues(config: LearningConfig) -> None:
             f"expected a learner that can continue from a base model ({', '.join(CONTINUING)}), "
             f"got {config.learner!r}"
         )
+
+
+def check_savable(config: TrainConfig) -> None:
+    """Check, before time is spent on training, that the states of all learners can be saved.
+
+    Raises:
+        ConfigError: one that cannot, with its section.
+    """
+    for section, learning in learning_sections(config):
+        entry = LEARNERS.get(learning.learner)
+        if entry is not None and not entry.checkpoints:
+            raise ConfigError(
+                f"{section}.learner: expected one whose state can be saved, as --checkpoint needs, "
+                f"got {learning.learner!r}"
+            )
 
 
 def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection[str] = ()) -> None:

@@ -53,7 +53,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner
+from egparse.learners.learner import Learner, OnlineLearner
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask
 
@@ -77,7 +77,7 @@ class CompletingLearner(Learner):
         super().__init__(problem)
         self.learner = learner
         self._attended: Any = learner
-        self._is_online = hasattr(learner, "update")
+        self._is_online = isinstance(learner, OnlineLearner)
         self._partial = frozenset(problem.partial.tolist())
         self._beta, self._offsets = beta, offsets
         self._begun = False

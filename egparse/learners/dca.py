@@ -42,7 +42,6 @@ float32 thus give eta to five or six digits; steps below their resolution are lo
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -52,16 +51,14 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import (
-    Learner,
     LearnerConfig,
+    OnlineLearner,
     UnscaledState,
     require_finite_objective,
     sum_of_losses,
-    visits_of,
 )
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
 _ROUNDING = 1e-9
@@ -138,7 +135,7 @@ class DCAState(UnscaledState):
     tally: Tally = field(default_factory=Tally)
 
 
-class DCA(Learner):
+class DCA(OnlineLearner):
     """Online dual coordinate ascent on a problem; the problem holds w.
 
     ``set_c`` lets it hold v = C w with another C, as shards of the examples do from round to round.
@@ -203,8 +200,7 @@ class DCA(Learner):
     def iterate(self, state: DCAState) -> None:
         """Visit every example once, in random order."""
         state.tally = Tally()
-        for i in visits_of(self.n, state.generator).tolist():
-            self.update(state, i)
+        super().iterate(state)
         state.iteration += 1
         state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)
 
@@ -219,7 +215,7 @@ class DCA(Learner):
         """
         tally, c = state.tally, self.config.c
         with self.model_weights(state):
-            primal = self.sum_losses() + c / 2 * squared_norm(self.problem)
+            primal = self.primal(state, c)
         require_finite_objective(self.name, primal)
         details = {
             "online_loss": tally.loss / max(1, tally.visits),
@@ -230,12 +226,6 @@ class DCA(Learner):
             "skipped": float(tally.skipped),
         }
         return Certificate(primal, -math.inf, state.visits / max(1, self.n), c, details)
-
-    def model_weights(self, state: DCAState) -> AbstractContextManager[None]:
-        """Inside it v is the average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()
 
     def set_c(self, c: float) -> None:
         """Go on with another C, on a problem that holds v = ``c`` w."""

@@ -28,26 +28,13 @@ from egparse.types import Floats
 
 
 class Inference(Protocol):
-    """What the costs of a model need of a problem (``egparse.learners.problem.Problem``)."""
+    """What a loss needs of a ``egparse.learners.problem.Problem``."""
 
-    def cost(self, i: int) -> Floats:
-        """The cost p of each part, (parts,)."""
-
-    def cost_constant(self, i: int) -> float:
-        """The constant q of the cost."""
-
-    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the part marginals into ``out`` (parts,); return log Z."""
-
-    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the best structure into ``out`` (parts,); return its score."""
-
-
-class Supervised(Inference, Protocol):
-    """What a loss needs of a problem."""
-
-    def gold(self, i: int) -> Floats:
-        """The part vector z of the correct structure, (parts,)."""
+    def gold(self, i: int) -> Floats: ...
+    def cost(self, i: int) -> Floats: ...
+    def cost_constant(self, i: int) -> float: ...
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float: ...
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +59,7 @@ class Loss:
         """Whether the loss has a gradient everywhere."""
         return math.isfinite(self.beta)
 
-    def value(self, problem: Supervised, i: int, scores: Floats, expected: Floats) -> float:
+    def value(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
         """L_i in the units of the scores (nats for beta = 1).
 
         ``scores`` (parts,) are s = F'w. ``expected`` (parts,) becomes zbar, so that F(zbar - z) is

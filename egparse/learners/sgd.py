@@ -21,7 +21,6 @@ do not stay finite are excluded. We count that work, which the paper leaves out 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -32,11 +31,10 @@ from annotated_types import Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, sum_of_losses, visits_of
+from egparse.learners.learner import LearnerConfig, OnlineLearner
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
-from egparse.types import Floats
+from egparse.types import Floats, Longs
 
 RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The values of eta0 that are tried (Collins et al. 2008, section 7.1.3)."""
@@ -99,7 +97,7 @@ class Divergence(EgparseError):
     """The loss or the weights are no longer finite."""
 
 
-class SGD(Learner):
+class SGD(OnlineLearner):
     """SGD on a problem, which holds v."""
 
     config_type = SGDConfig
@@ -174,17 +172,12 @@ class SGD(Learner):
         Raises:
             EgparseError: the loss does not stay finite, with any eta0.
         """
-        order = visits_of(self.n, state.generator)
-        if state.eta0 is None:
-            self._choose(state, order.tolist())
-        else:
-            self._visit(state, order.tolist())
-
-    def primal(self, state: SGDState) -> float:
-        """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that it is finite
-            loss = sum_of_losses(self.problem, self.loss, state.scale, self.threads)
-            return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
+        order = self.next_visits(state, by_gain=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
+            if state.eta0 is None:
+                self._choose(state, order)
+            else:
+                self.run_steps(state, order)
 
     def certificate(self, state: SGDState) -> Certificate:
         """The primal at the weights of the model; there is no dual. Details: ``eta0``, the present
@@ -194,8 +187,8 @@ class SGD(Learner):
             EgparseError: the primal is not finite.
         """
         n = max(1, self.n)
-        with self.model_weights(state):
-            primal = self.primal(state)
+        with self.model_weights(state), np.errstate(over="ignore", invalid="ignore"):
+            primal = self.primal(state, self.config.c)
         if not math.isfinite(primal):
             raise Divergence(
                 f"sgd: expected a finite primal, got {primal} with eta0 = {state.eta0}"
@@ -204,12 +197,6 @@ class SGD(Learner):
         if state.eta0 is not None:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
         return Certificate(primal, -math.inf, state.evaluations / n, self.config.c, details)
-
-    def model_weights(self, state: SGDState) -> AbstractContextManager[None]:
-        """Inside it scale v is the average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()
 
     def _new_average(self) -> ScaledWeightAverage | None:
         return ScaledWeightAverage(self.problem) if self.config.averaged else None
@@ -222,12 +209,7 @@ class SGD(Learner):
         expected = self._expected[:size]
         return self.loss.value(self.problem, i, scaled, expected), expected
 
-    def _visit(self, state: SGDState, order: list[int]) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
-            for i in order:
-                self.update(state, i)
-
-    def _choose(self, state: SGDState, order: list[int]) -> None:
+    def _choose(self, state: SGDState, order: Longs) -> None:
         """Make the pass with every rate, each time from the present v, and keep the best."""
         start = copies(self.problem)
         least, best, weights = math.inf, state, start
@@ -235,8 +217,8 @@ class SGD(Learner):
             trial = replace(state, eta0=eta0, evaluations=0, average=self._new_average())
             restore(self.problem, start)
             try:
-                self._visit(trial, order)
-                primal = self.primal(trial)
+                self.run_steps(trial, order)
+                primal = self.primal(trial, self.config.c)
                 trial.evaluations += self.n
             except Divergence:
                 primal = math.inf

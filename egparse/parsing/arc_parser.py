@@ -29,26 +29,26 @@ from egparse.parsing.parser import (
     sentence_values,
 )
 from egparse.parsing.tree_inference import Buffers, TreeInference, Trees, scatter
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.arrays import pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
+    FLAG,
+    SECTION,
     TEMPERATURE,
     Array,
-    Choice,
-    Flag,
     HashedWeights,
     Integer,
     Number,
     Record,
-    Section,
     Stored,
     Strings,
+    choice,
 )
 from egparse.types import Arcs, Floats, Ints, Singles
 
 STORED_PARSER = Record(
     {
-        "columns": Section(),
+        "columns": SECTION,
         "templates": Strings(most=MAX_TEMPLATES, longest=500, distinct=False),
         "filter": Record(
             {
@@ -59,8 +59,8 @@ STORED_PARSER = Record(
             }
         ),
         "weights": HashedWeights(),
-        "trees": Choice(get_args(Trees)),
-        "single_root": Flag(),
+        "trees": choice(get_args(Trees)),
+        "single_root": FLAG,
         "sharpness": Number(),
         "temperature": TEMPERATURE,
     }

@@ -15,7 +15,7 @@ from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.constraints import FREE, ArcConstraints, SentenceArcs
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
-from egparse.storage.quantised_weights import quantise
+from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
 from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
 from egparse.types import Floats, Ints, Mask, Singles

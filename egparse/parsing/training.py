@@ -34,7 +34,7 @@ from egparse.features.default_templates import (
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
-from egparse.fitting.optimise import Prepared, require_finite
+from egparse.fitting.prepared import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
@@ -78,7 +78,7 @@ from egparse.parsing.second_order.parts import (
 from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD
-from egparse.storage.quantised_weights import quantise
+from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
 from egparse.types import Floats, Ints, Longs, Mask

@@ -25,7 +25,7 @@ from egparse.layers import (
     TAG_LAYERS,
     TOKENISER,
 )
-from egparse.storage.schema import Field, Maybe, Section, Stored, TableOf
+from egparse.storage.schema import SECTION, Field, Maybe, Stored, TableOf
 
 PARSER, LABELLER = "parser", "labeller"
 
@@ -52,8 +52,8 @@ _ALWAYS = (MORPHOLOGY, LEMMAS, SUPERTAGS, PARSER, LABELLER, SPLITTER)
 """What every file has, also as None."""
 
 FIELDS: Mapping[str, Field] = {
-    "taggers": TableOf(Section(), TAG_LAYERS),
-    **{_IN_FILE.get(name, name): Maybe(Section()) for name in KINDS if name not in TAG_LAYERS},
+    "taggers": TableOf(SECTION, TAG_LAYERS),
+    **{_IN_FILE.get(name, name): Maybe(SECTION) for name in KINDS if name not in TAG_LAYERS},
 }
 """The components in the declaration of the payload of model files."""
 

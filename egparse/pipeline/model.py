@@ -50,16 +50,16 @@ from egparse.storage.model_file import (
     write_model,
 )
 from egparse.storage.schema import (
+    SECTION,
     Allowance,
-    Choice,
     ListOf,
     Maybe,
     Misfit,
     Record,
-    Section,
     Stored,
     Strings,
     TableOf,
+    choice,
     shown,
 )
 from egparse.text.exceptions.applied import with_exceptions
@@ -76,15 +76,15 @@ if TYPE_CHECKING:
 PAYLOAD = Record(
     {
         "forms": Strings(distinct=False),
-        "scheme": Choice(("iob2", "iobes")),
-        "statistics": Maybe(Section()),
-        "fine_tags": Maybe(Section()),
+        "scheme": choice(("iob2", "iobes")),
+        "statistics": Maybe(SECTION),
+        "fine_tags": Maybe(SECTION),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         **FIELDS,
-        "exceptions": Maybe(Section()),
+        "exceptions": Maybe(SECTION),
         "classes": Record(
             {
-                "tables": ListOf(Section(), least=1, most=MAX_TABLES),
+                "tables": ListOf(SECTION, least=1, most=MAX_TABLES),
                 "columns": Strings(most=MAX_COLUMNS, longest=20),
             }
         ),

@@ -16,7 +16,7 @@ from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, 
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.schema import Integers, Record, Section, Stored
+from egparse.storage.schema import SECTION, Integers, Record, Stored
 from egparse.types import Ints, Longs
 
 _OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
@@ -31,7 +31,7 @@ _MEASURES = ("side", "distance", "lefts", "rights")
 _DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
 STORED_LABELLER = Record(
-    {"model": Section(), "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
+    {"model": SECTION, "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
 )
 """A labeller in a model file, with ``labels`` labels."""
 

@@ -32,8 +32,8 @@ from egparse.features.word_table import Columns, Words
 from egparse.layers import LEMMAS
 from egparse.sequences.edit_scripts import apply, is_script
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.compressed_arrays import compress_array, compress_lists, lists_by_string
-from egparse.storage.schema import Integer, Packed, Record, Section, Stored, Strings, shown
+from egparse.storage.arrays import compress_array, compress_lists, lists_by_string
+from egparse.storage.schema import SECTION, Integer, Packed, Record, Stored, Strings, shown
 from egparse.types import Ints
 
 KNOWN = 0
@@ -44,8 +44,8 @@ _REMEMBERED = 50_000
 
 STORED_LEMMATISER = Record(
     {
-        "model": Section(),
-        "lexicon": Section(),
+        "model": SECTION,
+        "lexicon": SECTION,
         "size": Integer(1, 1000),
         "longest": Integer(1, 100),
     }
@@ -71,8 +71,8 @@ STORED_LEXICON = Record(
         ),
         "tags": Packed(("uint16",), "pairs", below="tags", takes=8),
         "numbers": Packed(("uint16",), "pairs", below="scripts", takes=8),
-        "forms": Section(),
-        "suffixes": Section(),
+        "forms": SECTION,
+        "suffixes": SECTION,
     }
 )
 """A lexicon in a model file: pair p is the tag ``tags[p]`` with the script ``numbers[p]``; by form

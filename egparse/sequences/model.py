@@ -30,13 +30,14 @@ from egparse.features.templates import (
     extract_keys,
     extract_keys_at,
 )
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import (
+    FLAG,
+    SECTION,
     TEMPERATURE,
     Array,
-    Flag,
+    ListOf,
     Packed,
-    Prefix,
     Record,
     Stored,
     Strings,
@@ -56,14 +57,14 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
     return Record(
         {
             "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
-            "pads": Flag(),
+            "pads": FLAG,
             "keys": Packed(("uint64",), "attributes", takes=16),
             "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
             "row_labels": Packed(("uint8", "uint16"), "weights", below=in_rows, takes=3),
             "row_weights": Array("float16", ("weights",)),
             "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
             "opening": Array("float32", (in_ngrams,), forbids=True),
-            "longer": Prefix(()),  # tables of longer n-grams, which models no longer have
+            "longer": ListOf(SECTION, most=0),  # once tables of longer n-grams
             "temperature": TEMPERATURE,
         }
     )

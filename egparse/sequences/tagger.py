@@ -27,13 +27,13 @@ from egparse.sequences.combinations import (
     TooManyParts,
 )
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
+    SECTION,
     ListOf,
     Maybe,
     Packed,
     Record,
-    Section,
     Stored,
     Strings,
     ascend_within,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
 
 
-STORED_TAGGER = Record({"model": Section(), "dictionary": Maybe(ListOf(Section(), 2, 2))})
+STORED_TAGGER = Record({"model": SECTION, "dictionary": Maybe(ListOf(SECTION, 2, 2))})
 """A tagger in a model file; the dictionary is two parts like ``STORED_LISTS``, by form and by
 suffix.
 """

@@ -24,7 +24,7 @@ from egparse.features.sequence import (
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
 from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared, require_finite
+from egparse.fitting.prepared import Prepared, require_finite
 from egparse.fitting.task import Outcomes
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import Learner, State

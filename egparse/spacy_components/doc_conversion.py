@@ -25,7 +25,7 @@ from spacy.vocab import Vocab
 
 from egparse.schemes import OUTSIDE as NO_SPAN
 from egparse.schemes import to_iob2
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import MISSING, MISSING_HEAD, SPACE_AFTER_NO, Sentence
 from egparse.spacy_components.label_tables import (
     ATTACHED,
     BEGINS,
@@ -37,7 +37,6 @@ from egparse.spacy_components.label_tables import (
     to_spacy,
 )
 from egparse.spacy_components.tokens.words import with_words
-from egparse.surface import SPACE_AFTER_NO
 
 _STARTS, _CONTINUES = 1, -1
 """spaCy's codes of SENT_START."""

@@ -43,8 +43,8 @@ from egparse.service.hub.distributions import (
 )
 from egparse.service.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.spacy_components import shared_models as models
+from egparse.storage.files import temporary_folder
 from egparse.storage.header import read_model_header
-from egparse.storage.temporary import temporary_folder
 
 MAKER = "egparse"
 """The part of a package's name between language and model."""

@@ -19,7 +19,7 @@ from egparse.compilation import variants
 from egparse.errors import EgparseError, ModelFileError
 from egparse.pipeline.model import Model
 from egparse.service.hub.model_paths import SUFFIX
-from egparse.storage.atomic import write_atomically
+from egparse.storage.files import write_atomically
 from egparse.storage.model_file import HEADER_DIGEST, MAGIC, header_digest
 
 logger = logging.getLogger("spacy.egparse")

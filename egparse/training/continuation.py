@@ -24,8 +24,8 @@ from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
-from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import check_continues
+from egparse.fitting.journal import Journal
 from egparse.fitting.progress import Listener, silent
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser

@@ -16,10 +16,10 @@ from egparse.config.reading import config_of_model
 from egparse.config.sections import TrainConfig
 from egparse.config.tasks import section_of
 from egparse.fitting import interruption
-from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs, working_with
-from egparse.fitting.optimise import INTERRUPTED, Best, naming
+from egparse.fitting.journal import Journal
+from egparse.fitting.prepared import INTERRUPTED, Best, naming
 from egparse.fitting.progress import Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
 from egparse.layers import EXPANDER, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER

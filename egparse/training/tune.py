@@ -20,7 +20,8 @@ from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
-from egparse.fitting.optimise import Best, Prepared, naming, optimise
+from egparse.fitting.optimise import optimise
+from egparse.fitting.prepared import Best, Prepared, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import (

@@ -13,7 +13,7 @@ from properties import examples
 
 from egparse.classes.packed import PackedTable, fingerprints_of
 from egparse.classes.table import ClassTable, Origin, normal
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 
 FORMS = ["".join(letters) for size in (1, 2, 3) for letters in product("aA07", repeat=size)]

@@ -26,7 +26,7 @@ SETTINGS = (
 
 AFTER_WRITING = """
 import os, signal, sys
-from egparse.fitting.checkpoints import journal
+from egparse.fitting import journal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a suite in the background ignores it
 name, count, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 write = journal.write_record
@@ -177,6 +177,8 @@ def test_faulty_checkpoints_are_refused(runs: Runs) -> None:
     for text in ("[]", "{", '{"format": 2}', ""):
         facts.write_text(text)
         assert f"{facts}: expected a checkpoint of this run" in refused("--resume")
+    facts.write_text('{"format": 1, "facts": {}}')
+    assert f"{folder}: expected a checkpoint of format 2, as this" in refused("--resume")
     run(*runs.command("faulty", "--checkpoint", 0, "--force"))
     assert runs.result("faulty") == runs.result("plain")
 

@@ -12,23 +12,20 @@ from house.package import MODULES, ROOT, room_of
 
 BUDGET: dict[str, int] = {
     "types": 100,
-    "errors": 100,
-    "extras": 100,
-    "similar": 100,
+    "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "surface": 100,
-    "sentences": 300,
+    "sentences": 360,
     "storage": 2_500,
     "compilation": 2_300,
     "io": 3_000,
     "classes": 2_000,
     "structures": 4_500,
     "features": 3_600,
-    "learners": 3_800,
+    "learners": 5_200,
     "evaluation": 2_400,
     "config": 1_300,
-    "fitting": 1_800,
+    "fitting": 1_520,
     "sequences": 3_850,
     "parsing": 3_850,
     "text": 4_900,
@@ -37,15 +34,14 @@ BUDGET: dict[str, int] = {
     "service": 3_100,
     "spacy_components": 4_400,
     "api": 100,
-    "cluster": 1_500,
-    "experiments": 24_000,
+    "experiments": 24_050,
     "cli": 7_800,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 47_000, 6_700
+TESTS, TESTS_OF_EXPERIMENTS = 46_000, 7_600
 DOCUMENTS = 8_400
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -24,9 +24,8 @@ from egparse.cli.annotating.inputs import InputFile, address_of
 from egparse.cli.files import STANDARD
 from egparse.errors import EgparseError
 from egparse.io.compression import Compressor
-from egparse.storage.atomic import BUFFER, NamedFile
+from egparse.storage.files import BUFFER, NamedFile, open_regular
 from egparse.storage.journal import Journal, checksum_of, open_journal, sync_folder
-from egparse.storage.regular_files import open_regular
 
 PARTIAL = ".partial"
 """The ending of an output that is not complete, after its name."""

@@ -19,7 +19,7 @@ from egparse.cli.annotating.resuming import Resumption, Saved
 from egparse.cli.annotating.work import Amount, Annotated, Annotation
 from egparse.cli.options import PLAIN, InputFormat
 from egparse.errors import EgparseError, EmptyCorpusError
-from egparse.io.conllu import SPANS_KEY
+from egparse.io.blocks import SPANS_KEY
 from egparse.io.corpus import read_corpus
 from egparse.io.output_formats import FORMATS
 from egparse.pipeline.annotate import BATCH_WORDS

@@ -313,7 +313,7 @@ def _sentences(path: Path, asked: _Options) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
-    from egparse.io.whole_corpus import read_whole
+    from egparse.io.corpus import read_whole
 
     corpus = read_whole(path, asked.format, encoding=asked.encoding, multiple_roots=True)
     return list(corpus.sentences)

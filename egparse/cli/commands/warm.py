@@ -23,25 +23,25 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
     """
     from concurrent.futures.process import BrokenProcessPool
 
-    from egparse.compilation import kernel, places, stored, variants
-    from egparse.compilation.compiler import ahead
+    from egparse.compilation import kernel, signatures, stored, variants
+    from egparse.compilation.compiler import build
 
     tell = silence if quiet else say
     if kernel.INTERPRETED:
         raise EgparseError("egparse warm: kernels are not compiled while NUMBA_DISABLE_JIT is set")
     levels = stored.levels_of_family() if all_processors else stored.levels()[:1]
-    known = ahead.known_variants()
+    known = build.known_variants()
     missing = [
         line
         for line in known
-        if not all(variants.find(*variants.split(line), [level]) for level in levels)
+        if not all(variants.find(*signatures.split(line), [level]) for level in levels)
     ]
     tell(f"processor  {', '.join(levels)}")
     tell(f"kernels    {len(known)} of everyday use, {len(known) - len(missing)} of them compiled")
     if missing:
-        folder = places.user_folder()
+        folder = stored.user_folder()
         try:
-            places.claim_user_folder()
+            stored.claim_user_folder()
             _compile(missing, levels, jobs, quiet)
         except BrokenProcessPool:
             raise EgparseError(
@@ -62,7 +62,7 @@ def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quie
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from egparse.compilation import places
+    from egparse.compilation import stored
     from egparse.compilation.compiler.build import compile_all
 
     console = Console(stderr=True)
@@ -70,7 +70,7 @@ def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quie
     is_shown = console.is_terminal and not quiet
     with Progress(*columns, console=console, disable=not is_shown, transient=True) as progress:
         task = progress.add_task("", total=len(missing))
-        for _ in compile_all(places.user_folder(), missing, levels, jobs):
+        for _ in compile_all(stored.user_folder(), missing, levels, jobs):
             progress.advance(task)
 
 

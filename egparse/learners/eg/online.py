@@ -70,7 +70,7 @@ from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
 from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY, sample_examples
 from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, DualVariables, StepRule
-from egparse.learners.learner import Learner, LearnerConfig, in_blocks, over_views, visits_of
+from egparse.learners.learner import LearnerConfig, OnlineLearner, in_blocks, over_views
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask, Singles
@@ -141,8 +141,9 @@ class EGConfig(LearnerConfig):
     min_visit_probability: Annotated[
         float, Interval(ge=0, le=1), "of an example that gains nothing, in a round"
     ] = MIN_VISIT_PROBABILITY
-    anneal_from: Annotated[float, Ge(0), "the first C (0: no annealing)"] = 0.0
-    anneal_decay: Annotated[float, Interval(ge=1e-9, le=1), "factor of C after a pass"] = 0.7
+    # settings of every task, and no options of this learner
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Annotated[float, Interval(ge=1e-9, le=1)] = 0.7
     anneal_hold: Annotated[int, Interval(ge=0, le=1_000_000_000), "passes before C decays"] = 1
 
     def __post_init__(self) -> None:
@@ -224,7 +225,7 @@ class EGState:
         return self.duals.eta
 
 
-class OnlineEG(Learner):
+class OnlineEG(OnlineLearner):
     """Online EG on a problem; the problem holds v.
 
     With several ``threads`` the sums of the certificate are those of runs of examples, a thread
@@ -305,8 +306,7 @@ class OnlineEG(Learner):
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
         if self.attendant is not None:
-            for i in order.tolist():
-                self.update(state, i)
+            super().run_steps(state, order)
             return
         rule = self.config.rule(state.c)
         evaluations, state.squared_norm = self.problem.sweep(
@@ -376,7 +376,7 @@ class OnlineEG(Learner):
         """
         config = self.config
         if not by_gain:
-            return visits_of(self.n, state.generator)
+            return super().next_visits(state, by_gain)
         sampled = sample_examples(
             state.duals.gain,
             self._visit_costs,

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.parsing.candidates import ALL_CANDIDATES
 from egparse.parsing.constraints import SentenceArcs, allowed_arcs
 from egparse.parsing.parser import Decoder, HeadsWithProbabilities, ScoredTree

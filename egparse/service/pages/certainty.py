@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
 
-from egparse.io.conllu import PROBABILITY_KEYS, SPANS_KEY
+from egparse.io.blocks import SPANS_KEY
+from egparse.io.conllu import PROBABILITY_KEYS
 from egparse.sentences import MISSING_HEAD, Sentence
 
 FAINTEST = 0.3

@@ -11,10 +11,9 @@ from spacy.tokens import Doc
 from spacy.training import Example, biluo_to_iob
 
 from egparse.io.trees import find_tree_fault
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source
+from egparse.sentences import MISSING, MISSING_HEAD, SPACE_AFTER_NO, Sentence, Source
 from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import from_spacy
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.rules import RuleSplitter
 
 _PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))

@@ -11,8 +11,7 @@ from spacy.tokens import Doc
 from egparse.errors import ConfigError
 from egparse.io.conllu import format_sentence
 from egparse.layers import LAYERS
-from egparse.sentences import MISSING, Sentence
-from egparse.surface import SPACE_AFTER_NO
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
 from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of
 from egparse.text.exceptions.patterns import literal
 from egparse.text.exceptions.table import Exceptions

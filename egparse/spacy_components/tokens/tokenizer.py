@@ -20,12 +20,11 @@ from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
 from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.tokens.multiword import put_words, register
 from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
-from egparse.storage.atomic import write_atomically
-from egparse.surface import SPACE_AFTER_NO
+from egparse.storage.files import write_atomically
 from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.tokenising.tokeniser import Tokens

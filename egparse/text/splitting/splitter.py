@@ -17,8 +17,8 @@ from egparse.features.templates import MAX_VALUE
 from egparse.features.word_table import Columns
 from egparse.layers import SPLITTER
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Flag, Packed, Record, Section, Stored, Strings
+from egparse.storage.arrays import compress_array
+from egparse.storage.schema import FLAG, SECTION, Packed, Record, Stored, Strings
 from egparse.text.splitting.casing import N_CASINGS
 from egparse.text.splitting.columns import COLUMNS, Paragraph, column_names, paragraph_columns
 from egparse.types import Floats, Ints, Longs, Mask, UInt8s
@@ -35,8 +35,8 @@ BATCH_WORDS = 50_000
 
 STORED_SPLITTER = Record(
     {
-        "model": Section(),
-        "spacing": Flag(),
+        "model": SECTION,
+        "spacing": FLAG,
         "classes": Strings(most=MAX_COLUMNS, longest=20),
         "casings": Packed(("uint8",), "values", below=N_CASINGS),
     },

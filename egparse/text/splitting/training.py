@@ -143,7 +143,7 @@ class _Score:
         self.left = passes
 
     def resume(self, passes: int) -> None:
-        """See ``egparse.fitting.optimise.CountingScore``."""
+        """Go on as if so many passes had been rated; ``egparse.fitting.optimise`` calls it."""
         self.left -= passes
 
     def __call__(self, splitter: Splitter) -> float:

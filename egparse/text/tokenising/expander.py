@@ -17,22 +17,21 @@ from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
-from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
-from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
-    Flag,
+    FLAG,
+    SECTION,
     Integer,
     Maybe,
     Packed,
     Record,
-    Section,
     Stored,
     Strings,
     ascend_within,
     starts_of,
 )
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.splitting.columns import Paragraph
 from egparse.text.tokenising.expander_columns import COLUMNS, expander_columns
 from egparse.text.tokenising.expansions.lexicon import (
@@ -56,12 +55,12 @@ _BATCH = 1 << 14
 STORED_EXPANDER = Record(
     {
         "scripts": Strings("scripts", most=MAX_SCRIPTS, longest=LONGEST, labels=True),
-        "forms": Section(),
-        "affixes": Section(),
+        "forms": SECTION,
+        "affixes": SECTION,
         "decided": Integer(1, MAX_SCRIPTS + 1),
-        "model": Maybe(Section()),
-        "spacing": Flag(),
-        "slots": Section(),
+        "model": Maybe(SECTION),
+        "spacing": FLAG,
+        "slots": SECTION,
     },
     absent={"slots": None},
 )

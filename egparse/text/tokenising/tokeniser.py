@@ -15,8 +15,8 @@ from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Columns
 from egparse.layers import TOKENISER
 from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
-from egparse.storage.compressed_arrays import compress_array
-from egparse.storage.schema import Array, Flag, Maybe, Packed, Record, Section, Stored
+from egparse.storage.arrays import compress_array
+from egparse.storage.schema import FLAG, SECTION, Array, Maybe, Packed, Record, Stored
 from egparse.text.splitting.characters import N_KINDS
 from egparse.text.tokenising.columns import COLUMNS, columns_of
 from egparse.text.tokenising.lexicon import Lexicon
@@ -36,12 +36,12 @@ N_LABELS = 2
 
 STORED_TOKENISER = Record(
     {
-        "model": Maybe(Section()),
-        "addresses": Flag(),
+        "model": Maybe(SECTION),
+        "addresses": FLAG,
         "close": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
-        "emoji": Flag(),
+        "emoji": FLAG,
     },
     absent={"emoji": False},
 )

@@ -25,7 +25,7 @@ from egparse.fitting.task import calibrated, fit
 from egparse.io.conllu import format_sentence, read_conllu
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, SurfaceToken
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 from egparse.text.tokenising.expander import Expander
 from egparse.text.tokenising.expander_training import (

@@ -312,7 +312,7 @@ def test_a_learner_that_learns_no_sequences_is_refused() -> None:
     ],
 )
 def test_faulty_content_is_refused(field: str, value: object, message: str) -> None:
-    from egparse.storage.compressed_arrays import compress_array
+    from egparse.storage.arrays import compress_array
     from egparse.storage.schema import Allowance
 
     payload = small_tokeniser().to_payload()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Packed, Stored
 from egparse.types import UInt8s
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from egparse.storage.schema import ListOf, Record, Section, Stored, Strings
+from egparse.storage.schema import SECTION, ListOf, Record, Stored, Strings
 from egparse.text.tokenising.expansions.known_words import N_FREQUENCIES, KnownWords
 from egparse.text.tokenising.expansions.scripts import LONGEST, expand, slots_of
 
@@ -31,7 +31,7 @@ STORED_SLOTS = Record(
     {
         "closed": Strings(most=_MAX_SLOTS, longest=LONGEST),
         "words": ListOf(Strings(), most=_MAX_SLOTS),
-        "known": Section(),
+        "known": SECTION,
     }
 )
 """Slots in a model file: the closed ones, the words of each, and the words of the corpus."""
