@@ -25,6 +25,7 @@ from sample_treebank import (
     quick_model,
     sample,
     taggers,
+    with_predicted_tags,
 )
 
 from egparse.errors import EgparseError
@@ -58,10 +59,7 @@ def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]
     """The parser of that model, and words with predicted tags."""
     model = arc_factored()
     assert isinstance(model.components["parser"], Parser)
-    words = model.columns.words(sentences)
-    for layer, tagger in taggers(model).items():
-        words = model.columns.with_tags(words, layer, tagger.choose(words))
-    return model.components["parser"], words
+    return model.components["parser"], with_predicted_tags(model, sentences)
 
 
 def short() -> list[Sequence[str]]:

@@ -54,7 +54,8 @@ def test_it_generalises() -> None:
     copied = [
         a.lower() == b for own in sample("test") for a, b in zip(own.forms, own.lemmas, strict=True)
     ]
-    assert accuracy(trained(), sample("test")) > sum(copied) / len(copied)
+    given = accuracy(trained(), sample("test"), gold_tags=True)
+    assert given >= accuracy(trained(), sample("test")) > sum(copied) / len(copied)
     assert trained().layers == ("upos", "feats", "lemmas")
 
 
@@ -90,12 +91,6 @@ def test_probabilities_are_those_of_lemmas() -> None:
         assert probability >= 1 / len(own.lemmas) - 1e-9
         if len(own.lemmas) == 1:
             assert probability == 1.0
-
-
-def test_given_tags_change_lemmas() -> None:
-    assert accuracy(trained(), sample("test"), gold_tags=True) >= accuracy(
-        trained(), sample("test")
-    )
 
 
 def test_given_lemmas_are_kept_and_others_predicted() -> None:
