@@ -70,7 +70,7 @@ def break_down(
     """
     words.require_same_lengths(gold, system)
     tags, system_tags = _cells(gold, "upos"), _cells(system, "upos")
-    labels, system_labels = _labels(gold), _labels(system)
+    labels, system_labels = _cells(gold, "deprels"), _cells(system, "deprels")
     heads, tagged = words.heads(gold), tags != MISSING
     attached = heads != MISSING_HEAD
     right_tag = tagged & (tags == system_tags)
@@ -124,12 +124,8 @@ def _share(part: Mask, whole: Mask) -> float | None:
 
 
 def _cells(sentences: Sequence[Sentence], column: words.Column) -> npt.NDArray[np.object_]:
-    return np.array(words.cells(sentences, column), dtype=object)
-
-
-def _labels(sentences: Sequence[Sentence]) -> npt.NDArray[np.object_]:
-    labels = [universal_deprel(label) for label in words.cells(sentences, "deprels")]
-    return np.array(labels, dtype=object)
+    cells = words.cells(sentences, column)
+    return np.array([universal_deprel(c) for c in cells] if column == "deprels" else cells, object)
 
 
 def _arc_bins(sentences: Sequence[Sentence], heads: Longs) -> Longs:

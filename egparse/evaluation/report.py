@@ -32,10 +32,10 @@ gold have different words. Spans are compared by their characters then, and ``ac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from egparse.errors import EgparseError
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
@@ -216,16 +216,18 @@ def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
 
 def report_as_json(report: Report) -> dict[str, Any]:
     """The report as an object that ``json.dumps`` takes, with the keys described above."""
-    named = {**report.metrics, **({SPANS: report.spans.micro} if report.spans else {})}
+    named = {k: v for k, v in _named_scores(report).items() if k not in (report.segmentation or {})}
     sizes = {key: getattr(report, key) for key in ("sentences", "words", "system_words")}
     return {
-        **{name: report.metrics[name].f1 if name in report.metrics else None for name in METRICS},
+        **dict.fromkeys(METRICS),
+        **{name: one.f1 for name, one in report.metrics.items()},
         SPANS: None if report.spans is None else _spans_as_json(report.spans),
         "counts": {**sizes, **{name: score._asdict() for name, score in named.items()}},
         "intervals": {name: list(bounds) for name, bounds in report.interval_bounds.items()},
         "conventions": {name: _convention_as_json(name, report) for name in CONVENTIONS},
         "unit": report.unit,
-        "segmentation": _rates(report.segmentation),
+        "segmentation": report.segmentation
+        and {name: one.f1 for name, one in report.segmentation.items()},
         **({"alignment": _alignment_as_json(report)} if report.aligned else {}),
         **({} if report.details is None else {"details": _details_as_json(report.details)}),
         **({"calibration": _calibration_as_json(report.calibration)} if report.calibration else {}),
@@ -304,23 +306,12 @@ def aligned_accuracy(report: Report, name: str) -> float | None:
 
 
 def _alignment_as_json(report: Report) -> dict[str, Any]:
-    return {
-        name: {
-            "precision": of.precision,
-            "recall": of.recall,
-            "f1": of.f1,
-            **(
-                {"aligned_accuracy": aligned_accuracy(report, name)}
-                if name in report.aligned
-                else {}
-            ),
-        }
-        for name, of in {**(report.segmentation or {}), **report.metrics}.items()
-    }
-
-
-def _rates(scores: Mapping[str, Score] | None) -> dict[str, float] | None:
-    return None if scores is None else {name: score.f1 for name, score in scores.items()}
+    found: dict[str, Any] = {}
+    for name, one in {**(report.segmentation or {}), **report.metrics}.items():
+        found[name] = {"precision": one.precision, "recall": one.recall, "f1": one.f1}
+        if name in report.aligned:
+            found[name]["aligned_accuracy"] = aligned_accuracy(report, name)
+    return found
 
 
 def _counted(scores: Mapping[str, Score]) -> dict[str, Any]:
@@ -329,62 +320,3 @@ def _counted(scores: Mapping[str, Score]) -> dict[str, Any]:
 
 def _prf(score: Score) -> dict[str, float]:
     return {"p": score.precision, "r": score.recall, "f": score.f1}
-
-
-class Annotator(Protocol):
-    """What evaluation uses of a model; ``pipeline.model.Model`` has it."""
-
-    @property
-    def layers(self) -> Collection[str]:
-        """The layers that the model predicts."""
-
-    @property
-    def probabilistic(self) -> Collection[str]:
-        """The layers for which the model has probabilities."""
-
-    @property
-    def forms(self) -> frozenset[str]:
-        """The forms of the training corpus."""
-
-    def annotate(
-        self,
-        sentences: Iterable[Sentence],
-        *,
-        gold_tags: bool = False,
-        probabilities: bool | Collection[str] = False,
-    ) -> Iterable[Sentence]:
-        """Copies of the sentences in which the model's layers are predicted."""
-
-
-def evaluate_model(
-    model: Annotator,
-    gold: Sequence[Sentence],
-    *,
-    gold_tags: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    details: bool = False,
-    sentence_counts: Longs | None = None,
-) -> Report:
-    """Score the layers that a model predicts from the words of ``gold``.
-
-    With ``gold_tags`` the parser sees the gold tags instead of predicted ones. ``bootstrap`` is the
-    number of resamples for the intervals, 0 for none; ``seed`` draws them. With ``details`` the
-    report has break-downs, and the calibration of the layers for which the model has probabilities.
-    ``sentence_counts`` is the score of the model's splitter on ``gold``, as in ``evaluate``.
-
-    Raises:
-        EgparseError: no gold sentences.
-    """
-    asked = model.probabilistic if details else False
-    predicted = list(model.annotate(gold, gold_tags=gold_tags, probabilities=asked))
-    return evaluate(
-        gold,
-        predicted,
-        layers=set(model.layers),
-        bootstrap=bootstrap,
-        seed=seed,
-        details=details,
-        vocabulary=model.forms if details else None,
-        sentence_counts=sentence_counts,
-    )
