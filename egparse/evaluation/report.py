@@ -109,10 +109,8 @@ class Report:
         return {name: bounds.half_width for name, bounds in self.interval_bounds.items()}
 
     def __getitem__(self, name: str) -> float:
-        """The F1 score of a metric in per cent.
-
-        Raises:
-            KeyError: a metric that this report does not have.
+        """The F1 score of a metric in per cent. Raises KeyError: a metric that this report does not
+        have.
         """
         scores = self.scores
         if name not in scores:
