@@ -70,12 +70,8 @@ def test_heads_without_labels_give_unlabelled_scores_only() -> None:
 def test_layers_restrict_what_is_scored() -> None:
     gold = treebank("fr_sequoia-ud-dev.conllu")[:20]
     found = evaluate(gold, gold, layers={"upos", "heads", "deprels"}, bootstrap=0)
-    assert set(found.metrics) == {
-        "UPOS",
-        "UAS",
-        "LAS",
-        "CLAS",
-    }  # features are annotated, so MLAS would need them
+    # features are annotated, so MLAS would need them
+    assert set(found.metrics) == {"UPOS", "UAS", "LAS", "CLAS"}
     with pytest.raises(EgparseError, match=r"expected layers among upos, .*, got forms"):
         evaluate(gold, gold, layers={"forms"})
 
@@ -182,13 +178,8 @@ def test_details_on_request() -> None:
         "system": 50,
     }
     assert set(found["details"]["vocabulary"]) == {"known", "unknown"}
-    assert set(found["details"]) == {
-        "labels",
-        "tags",
-        "arc_lengths",
-        "sentence_lengths",
-        "vocabulary",
-    }
+    details = {"labels", "tags", "arc_lengths", "sentence_lengths", "vocabulary"}
+    assert set(found["details"]) == details
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
