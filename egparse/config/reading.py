@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
-from egparse.classes.columns import MAX_TABLES
+from egparse.classes.tables import MAX_TABLES
 from egparse.config.fields import about, shown
 from egparse.config.named_losses import DEFAULT_LEARNER
 from egparse.config.sections import (

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Interval
 
-from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.classes.tables import MAX_CLASSES, VECTOR_CLASSES
 from egparse.config.fields import (
     Beta,
     Bits,

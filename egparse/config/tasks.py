@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from egparse.classes.columns import for_each_table
+from egparse.classes.tables import for_each_table
 from egparse.config.sections import ParserConfig, TrainConfig, WordLabelConfig
 from egparse.features.templates import MAX_TEMPLATES
 from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.classes.packed import PackedTable
+from egparse.classes.tables import PackedTable
 from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
@@ -27,7 +27,7 @@ _OF_FINE_TAGS = ("upos", "feats")
 
 ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
 """The columns that templates may name, besides those of word classes
-(``egparse.classes.columns``).
+(``egparse.classes.tables``).
 """
 
 

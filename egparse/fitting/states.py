@@ -190,7 +190,7 @@ def opened(path: Path) -> Iterator[Record]:
     with (
         faults_of(path),
         open(open_regular(path), "rb") as file,
-        np.load(file, allow_pickle=False) as archive,
+        np.load(file) as archive,  # no pickled objects
     ):
         if any(info.compress_type for info in archive.zip.infolist()):
             raise ValueError("expected no compression, got some")

@@ -31,9 +31,9 @@ PARSER, LABELLER = "parser", "labeller"
 
 _TAGGER = "egparse.sequences.tagger:Tagger"
 KINDS: Mapping[str, str] = {
-    TOKENISER: "egparse.text.tokenising.tokeniser:Tokeniser",
-    SPLITTER: "egparse.text.splitting.splitter:Splitter",
-    EXPANDER: "egparse.text.tokenising.expander:Expander",
+    TOKENISER: "egparse.text.tokeniser:Tokeniser",
+    SPLITTER: "egparse.text.splitter:Splitter",
+    EXPANDER: "egparse.text.expander:Expander",
     MORPHOLOGY: _TAGGER,
     **dict.fromkeys(TAG_LAYERS, _TAGGER),
     LEMMAS: "egparse.sequences.lemmatiser:Lemmatiser",

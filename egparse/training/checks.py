@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from egparse.classes.columns import columns_in, for_each_table, parse_column
+from egparse.classes.tables import columns_in, for_each_table, parse_column
 from egparse.config.reading import check_config, config_as_table
 from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
 from egparse.config.tasks import OF_CLASSES, section_of, with_classes, with_room
@@ -33,10 +33,9 @@ from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
 from egparse.parsing.columns import BETWEEN, arc_column_names
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.sequences.labeller import tree_columns
-from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
-from egparse.text.splitting.language import check_language, find_language
-from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
-from egparse.text.tokenising.expander_columns import COLUMNS as EXPANDER_COLUMNS
+from egparse.text.rules import check_language, find_language
+from egparse.text.tokeniser import TOKENISER_COLUMNS
+from egparse.text.word_columns import EXPANDER_COLUMNS, SPLITTER_COLUMNS
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:

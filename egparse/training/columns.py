@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.formats import read_tables
+from egparse.classes.tables import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.config.sections import TrainConfig
 from egparse.config.tasks import section_of, with_classes
 from egparse.errors import ConfigError

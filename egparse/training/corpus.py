@@ -19,14 +19,13 @@ from egparse.fitting.task import not_annotated
 from egparse.layers import LAYERS
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
-from egparse.text.tokenising.expander_training import has_multiword_tokens
+from egparse.text.training import has_multiword_tokens
 from egparse.text.treebank_text import (
     SplitterParts,
     is_running_text,
     is_treebank,
     paragraphs_of,
     pieces_of,
-    surface_tokens,
 )
 from egparse.types import Longs, Mask
 
@@ -203,7 +202,7 @@ class BlanksOfCorpus(NamedTuple):
 
 def blanks_of_corpus(sentences: Sequence[Sentence]) -> BlanksOfCorpus:
     """What a corpus says of blanks."""
-    cells = [misc for sentence in sentences for _, misc in surface_tokens(sentence)]
+    cells = [token.misc for sentence in sentences for token in sentence.surface_tokens]
     return BlanksOfCorpus(len(cells), sum(SPACE_AFTER_NO in misc for misc in cells))
 
 

@@ -38,9 +38,7 @@ from egparse.sentences import Sentence
 from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
 from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagging import TaggerTask, combinations_of
-from egparse.text.splitting.training import SplitterTask
-from egparse.text.tokenising.expander_training import ExpanderTask
-from egparse.text.tokenising.training import TokeniserTask
+from egparse.text.training import ExpanderTask, SplitterTask, TokeniserTask
 from egparse.text.treebank_text import running_text
 from egparse.training.columns import named_columns
 from egparse.training.corpus import Corpus, learns_multiword_tokens, learns_tokens

@@ -61,7 +61,7 @@ TASKS = (
 _ABOVE, _BELOW = 40.0, 0.1
 _DECIMALS = 6
 """Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
-where it prefers the later one (``egparse.text.splitting.training``).
+where it prefers the later one (``egparse.text.training``).
 """
 
 

@@ -12,7 +12,7 @@ from cli.program import run_python
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat
 from egparse.io.detection import FORMATS
-from egparse.text.plain_formats import PLAIN_FORMATS
+from egparse.text.reading import PLAIN_FORMATS
 
 COMMANDS = (
     "train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download", "package",

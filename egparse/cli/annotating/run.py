@@ -25,8 +25,7 @@ from egparse.io.output_formats import FORMATS
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.text.plain_formats import TEXT, read_plain
-from egparse.text.reading import TextReader
+from egparse.text.reading import TEXT, TextReader, read_plain
 
 if TYPE_CHECKING:
     from egparse.cli.workers import MapPieces
@@ -214,7 +213,7 @@ class Run:
             self._reader = self.model.text_reader()
             return self._reader.sentences(source.stream, name=source.name)
         if format in PLAIN:
-            return read_plain(self.model, source.stream, format, name=source.name)
+            return read_plain(self.model.plain_text, source.stream, format, name=source.name)
         self.progress.begin()
         return read_corpus(source.stream, format, name=source.name, **self._work.reading)
 

@@ -272,9 +272,9 @@ def _corpus(
 
 
 def _plain(source: Input, format: InputFormat, model: Model) -> Iterator[Sentence]:
-    from egparse.text.plain_formats import read_plain
+    from egparse.text.reading import read_plain
 
-    sentences = read_plain(model, source.stream, format, name=source.name)
+    sentences = read_plain(model.plain_text, source.stream, format, name=source.name)
     first = next(sentences, None)
     if first is None:
         raise EgparseError(

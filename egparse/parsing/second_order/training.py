@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from egparse.classes.columns import for_each_table
+from egparse.classes.tables import for_each_table
 from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
 from egparse.config.tasks import with_classes
 from egparse.errors import ConfigError
