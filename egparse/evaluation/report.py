@@ -20,7 +20,7 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 ``alignment``        where words were aligned, for each metric of ``segmentation`` and on words:
                      ``precision``, ``recall``, ``f1`` and, on words, ``aligned_accuracy`` (the
                      official script's AligndAcc); else absent
-``details``          break-downs (``details.py``), on request only
+``details``          break-downs (``Details``), on request only
 ``calibration``      for each layer for which the system has probabilities (``calibration.py``):
                      ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and
                      ``bins``, from 0 to 1; absent without probabilities
@@ -35,19 +35,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from egparse.errors import EgparseError
+from egparse.evaluation import words
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
 from egparse.evaluation.bootstrap import Interval, Units, intervals, of_units
 from egparse.evaluation.calibration import Calibration, calibrations
-from egparse.evaluation.details import Details, break_down
-from egparse.evaluation.scores import Score, total
+from egparse.evaluation.scores import Score, scores_by_key, total, universal_deprel
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans, score_spans_in_text
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.types import Longs
+from egparse.types import Longs, Mask
 
 METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 """The metrics on words, in the order of a report."""
@@ -66,6 +69,48 @@ _NEEDS = {
     "MLAS": {"heads", "deprels", "upos"},
     "BLEX": {"heads", "deprels", "lemmas"},
 }
+
+
+SENTENCE_BINS = ("1-10", "11-20", "21-30", "31-40", "41+")
+"""Sentence lengths in words."""
+
+ARC_BINS = ("root", "1", "2", "3-6", "7+")
+"""Arc lengths in words; arcs from the root have a separate bin."""
+
+_SENTENCE_LIMITS = np.array([10, 20, 30, 40])
+_ARC_LIMITS = np.array([0, 1, 2, 6])
+
+
+class Row(NamedTuple):
+    """The number of words in a group, and their UPOS accuracy, UAS and LAS in per cent.
+
+    A rate is None where no word of the group has gold annotation for it.
+    """
+
+    words: int
+    upos: float | None
+    uas: float | None
+    las: float | None
+
+
+class Details(NamedTuple):
+    """Break-downs of sentences with the same words; groups without words are left out. Relations
+    are cut at the first colon, as in ``ud.py``. Words without a gold head do not count in
+    attachment scores, words without a gold UPOS not in tagging scores. The length of an arc is the
+    distance between its word and its head; recall is over the gold arcs of a length, precision over
+    the predicted ones (McDonald & Nivre 2007, section 4).
+
+    ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``:
+    unlabelled attachment by arc length. ``sentence_lengths``: words by the length of their
+    sentence. ``vocabulary``: words by whether their form is ``known`` or ``unknown``; None unless a
+    set of known forms was given.
+    """
+
+    labels: dict[str, Score]
+    tags: dict[str, Score]
+    arc_lengths: dict[str, Score]
+    sentence_lengths: dict[str, Row]
+    vocabulary: dict[str, Row] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,3 +363,84 @@ def _counted(scores: Mapping[str, Score]) -> dict[str, Any]:
 
 def _prf(score: Score) -> dict[str, float]:
     return {"p": score.precision, "r": score.recall, "f": score.f1}
+
+
+# --- break-downs ----------------------------------------------------------------------------------
+
+
+def break_down(
+    gold: Sequence[Sentence], system: Sequence[Sentence], vocabulary: AbstractSet[str] | None = None
+) -> Details:
+    """All break-downs of sentences with the same words.
+
+    ``vocabulary`` holds the forms seen in training.
+
+    Raises:
+        ValueError: numbers of sentences or words that differ.
+    """
+    words.require_same_lengths(gold, system)
+    tags, system_tags = _cells(gold, "upos"), _cells(system, "upos")
+    labels, system_labels = _cells(gold, "deprels"), _cells(system, "deprels")
+    heads, tagged = words.heads(gold), tags != MISSING
+    attached = heads != MISSING_HEAD
+    right_tag = tagged & (tags == system_tags)
+    right_head = attached & (heads == words.heads(system))
+    labelled = right_head & (labels == system_labels)
+    rates = (right_tag, tagged), (right_head, attached), (labelled, attached)
+
+    def rows(bins: Longs, names: Sequence[str]) -> dict[str, Row]:
+        found = {}
+        for number, name in enumerate(names):
+            group = bins == number
+            if group.any():
+                shares = (_share(part & group, whole & group) for part, whole in rates)
+                found[name] = Row(int(group.sum()), *shares)
+        return found
+
+    known = None
+    if vocabulary is not None:
+        is_known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
+        known = rows(np.where(is_known, 0, 1), ("known", "unknown"))
+    lengths = words.lengths(gold)
+    sentence_bins = np.repeat(np.searchsorted(_SENTENCE_LIMITS, lengths), lengths)
+    return Details(
+        labels=scores_by_key(labels[labelled], labels[attached], system_labels[attached]),
+        tags=scores_by_key(tags[right_tag], tags[tagged], system_tags[tagged]),
+        arc_lengths=by_arc_length(gold, system),
+        sentence_lengths=rows(sentence_bins, SENTENCE_BINS),
+        vocabulary=known,
+    )
+
+
+def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
+    """Unlabelled attachment for each bin of arc lengths, in the order of the bins."""
+    gold_heads, system_heads = words.heads(gold), words.heads(system)
+    attached = gold_heads != MISSING_HEAD
+    predicted = attached & (system_heads != MISSING_HEAD)
+    gold_bins, system_bins = _arc_bins(gold, gold_heads), _arc_bins(system, system_heads)
+    groups = (
+        gold_bins[attached & (gold_heads == system_heads)],
+        gold_bins[attached],
+        system_bins[predicted],
+    )
+    counts = np.stack([np.bincount(group, minlength=len(ARC_BINS)) for group in groups], axis=1)
+    return {
+        name: Score(*map(int, row)) for name, row in zip(ARC_BINS, counts, strict=True) if row.any()
+    }
+
+
+def _share(part: Mask, whole: Mask) -> float | None:
+    return 100.0 * int(part.sum()) / int(whole.sum()) if whole.any() else None
+
+
+def _cells(sentences: Sequence[Sentence], column: words.Column) -> npt.NDArray[np.object_]:
+    cells = words.cells(sentences, column)
+    return np.array([universal_deprel(c) for c in cells] if column == "deprels" else cells, object)
+
+
+def _arc_bins(sentences: Sequence[Sentence], heads: Longs) -> Longs:
+    """The bin of each word's arc; meaningless for a word without a head."""
+    lengths = words.lengths(sentences)
+    places = np.arange(len(heads)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    distances = np.where(heads > 0, np.abs(heads - places), 0)
+    return np.searchsorted(_ARC_LIMITS, distances)

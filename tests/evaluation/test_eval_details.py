@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluation.corpora import corrupt, treebank
 
-from egparse.evaluation.details import ARC_BINS, SENTENCE_BINS, Row, break_down, by_arc_length
+from egparse.evaluation.report import ARC_BINS, SENTENCE_BINS, Row, break_down, by_arc_length
 from egparse.evaluation.scores import Score, attachment, tag_accuracy
 from egparse.evaluation.ud import score_aligned
 from egparse.sentences import Sentence
