@@ -20,8 +20,7 @@ from egparse.config.sections import TrainConfig, section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES
-from egparse.features.feature_choice import numbers_of
-from egparse.features.fine_tags import FineTags
+from egparse.features.fine_tags import FineTags, numbers_of
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
