@@ -40,7 +40,7 @@ def train(
 
     Without ``dev`` a tenth of the sentences is held out for development. The language of the model,
     whose rules split plain text into words, is that of the corpus unless ``language`` names one:
-    ``egparse.text.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``,
+    ``egparse.text.rules`` finds it out, ``Model.language`` holds it. With a ``base``,
     a model or its path or name, training continues from it. ``settings``, which
     ``egparse.settings`` lists, are nested tables or full keys: ``train(..., seed=7,
     parser={"c": 20.0}, **{"upos.c": 1.0})``. ``listener`` gets an event for each pass

@@ -93,7 +93,7 @@ class Corpora(NamedTuple):
 def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:
     """The settings with the language of the corpus, and say which it is and why."""
     from egparse.config.sections import AUTO
-    from egparse.text.splitting.language import find_language
+    from egparse.text.rules import find_language
 
     if config.language != AUTO:
         say(f"language     {config.language}, as set")

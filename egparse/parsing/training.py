@@ -10,9 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from egparse.classes.columns import for_each_table
-from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.scores import attachment
 from egparse.features.arcs import (
@@ -446,17 +444,15 @@ def templates_of(
     """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
     word classes for each of some tables, and with those over supertags.
     """
-    configured = {
-        "siblings": (config.sibling_templates or SIBLING_TEMPLATES, config.class_siblings),
-        "grandparents": (
-            config.grandparent_templates or GRANDPARENT_TEMPLATES,
-            config.class_grandparents,
+    of_supertags = ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()
+    labels = with_classes(config, n_tables, ARC_LABEL_TEMPLATES, "label_templates")
+    return {
+        "siblings": with_classes(config, n_tables, SIBLING_TEMPLATES, "sibling_templates"),
+        "grandparents": with_classes(
+            config, n_tables, GRANDPARENT_TEMPLATES, "grandparent_templates"
         ),
-        "labels": (config.label_templates or ARC_LABEL_TEMPLATES, config.class_labels),
+        "labels": (*labels, *of_supertags),
     }
-    texts = {kind: (*own, *for_each_table(of, n_tables)) for kind, (own, of) in configured.items()}
-    texts["labels"] += ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()
-    return texts
 
 
 class CodesOfSentences(Sequence[ArcCodes]):

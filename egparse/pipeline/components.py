@@ -16,7 +16,6 @@ import numpy as np
 from egparse.features.word_table import Columns
 from egparse.layers import (
     EXPANDER,
-    HIDDEN,
     LAYERS,
     LEMMAS,
     MORPHOLOGY,
@@ -25,19 +24,20 @@ from egparse.layers import (
     TAG_LAYERS,
     TOKENISER,
 )
+from egparse.sentences import HIDDEN
 from egparse.storage.schema import SECTION, Field, Maybe, Stored, TableOf
 
 PARSER, LABELLER = "parser", "labeller"
 
 _TAGGER = "egparse.sequences.tagger:Tagger"
 KINDS: Mapping[str, str] = {
-    TOKENISER: "egparse.text.tokenising.tokeniser:Tokeniser",
-    SPLITTER: "egparse.text.splitting.splitter:Splitter",
-    EXPANDER: "egparse.text.tokenising.expander:Expander",
+    TOKENISER: "egparse.text.tokeniser:Tokeniser",
+    SPLITTER: "egparse.text.splitter:Splitter",
+    EXPANDER: "egparse.text.expander:Expander",
     MORPHOLOGY: _TAGGER,
     **dict.fromkeys(TAG_LAYERS, _TAGGER),
     LEMMAS: "egparse.sequences.lemmatiser:Lemmatiser",
-    SUPERTAGS: _TAGGER,
+    **dict.fromkeys(HIDDEN, _TAGGER),
     PARSER: "egparse.parsing.second_order.parser:StoredParser",
     LABELLER: "egparse.sequences.labeller:Labeller",
 }

@@ -77,6 +77,10 @@ STORED_DIVIDED_MODEL = _declared("parts", "classes")
 """The same where labels are divided: rows over parts of labels, n-grams over their classes."""
 
 
+_BLOCK = 1 << 13
+"""Words whose features are looked up at a time where few of many are labelled."""
+
+
 @dataclass(frozen=True)
 class SequenceModel:
     """Weights over (attribute, label) pairs and label bigrams, ``transitions[previous, next]``;
@@ -172,6 +176,25 @@ class SequenceModel:
         keys = keys_of(self.templates, values, starts)
         keys[np.diff(candidates.starts) == 1] = 0
         return self.score(keys, candidates)
+
+    def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
+        the memory.
+        """
+        templates, places = self.templates, candidates.starts
+        scores = np.empty(len(candidates.labels))
+        for first in range(0, len(rows), _BLOCK):
+            some = rows[first : first + _BLOCK]
+            last = first + len(some)
+            keys = np.empty((len(some), len(templates.texts)), dtype=np.uint64)
+            extract_keys_at(
+                some, values, starts, templates.columns, templates.offsets, templates.pads, keys
+            )
+            block = slice(places[first], places[last])
+            scores[block] = self.score(
+                keys, Candidates(candidates.labels[block], places[first : last + 1] - places[first])
+            )
+        return scores
 
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The score of each candidate by itself, without bigrams, also where there is just one."""
@@ -368,17 +391,6 @@ def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
     """Attribute keys of shape (words, templates), 0 where there is none."""
     keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
     extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
-    return keys
-
-
-def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> UInt64s:
-    """Attribute keys of some words, ascending, of shape (words, templates), 0 where there is
-    none.
-    """
-    keys = np.empty((len(words), len(templates.texts)), dtype=np.uint64)
-    extract_keys_at(
-        words, values, starts, templates.columns, templates.offsets, templates.pads, keys
-    )
     return keys
 
 

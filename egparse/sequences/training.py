@@ -13,8 +13,13 @@ from typing import Any, NamedTuple, Self, cast
 
 import numpy as np
 
-from egparse.config.sections import LabellerConfig, LemmasConfig, MorphologyConfig, TaggerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import (
+    LabellerConfig,
+    LemmasConfig,
+    MorphologyConfig,
+    TaggerConfig,
+    with_classes,
+)
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import tag_accuracy, universal_deprel
 from egparse.evaluation.spans import score_spans

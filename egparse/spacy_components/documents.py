@@ -18,7 +18,7 @@ from spacy.tokens import Doc
 
 from egparse.text.reading import Splits
 from egparse.text.rules import longest_pieces
-from egparse.text.splitting.columns import Paragraph
+from egparse.text.word_columns import Paragraph
 from egparse.types import Longs, Mask, UInt64s
 
 _READ = ("ORTH", "SENT_START", "SPACY")

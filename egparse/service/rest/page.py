@@ -16,7 +16,7 @@ from egparse.service.pages.markup import as_text, html, node, parsed
 from egparse.service.rest.process import Task, annotated, served_model
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.service.rest.turns import Steps
-from egparse.text.plain_formats import TEXT
+from egparse.text.reading import TEXT
 
 POLICY = {
     "Content-Security-Policy": (

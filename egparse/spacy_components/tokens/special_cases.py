@@ -12,8 +12,7 @@ from egparse.errors import ConfigError
 from egparse.io.conllu import format_sentence
 from egparse.layers import LAYERS
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
-from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of
-from egparse.text.exceptions.patterns import literal
+from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of, literal
 from egparse.text.exceptions.table import Exceptions
 
 _LAYERS = {LAYERS[layer].spacy_attribute: layer for layer in ("lemmas", "upos", "xpos", "feats")}
@@ -50,7 +49,7 @@ def put_special_cases(doc: Doc, exceptions: Exceptions, places: list[int]) -> No
     """Set what special cases say of the tokens of a Doc, of which those at ``places`` are no white
     space.
     """
-    for start, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
+    for start, _, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
         for place, token, values in zip(places[start:], entry.tokens, entry.values, strict=False):
             if token.norm:
                 doc[place].norm_ = token.norm

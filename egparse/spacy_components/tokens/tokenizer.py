@@ -25,9 +25,8 @@ from egparse.spacy_components.model_holder import ModelHolder
 from egparse.spacy_components.tokens.multiword import put_words, register
 from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
 from egparse.storage.files import write_atomically
-from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import Exceptions, read_exceptions
-from egparse.text.tokenising.tokeniser import Tokens
+from egparse.text.tokeniser import Tokens
 
 _FILE = "exceptions.conllu"
 _MARK = b"egparse special cases\n"
@@ -58,11 +57,10 @@ class EgparseTokenizer(ModelHolder):
             yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
-        plain_text = with_exceptions(self.required_model.plain_text, self._special)
-        expander = plain_text.expander
-        layouts = [_laid_out(text, plain_text.tokeniser.tokens(text)) for text in texts]
+        plain_text = self.required_model.plain_text.with_exceptions(self._special)
+        layouts = [_laid_out(text, plain_text.tokens(text)) for text in texts]
         of_tokens = [layout.sentence() for layout in layouts]
-        of_words = of_tokens if expander is None else expander.expand(of_tokens)
+        of_words = plain_text.expand(of_tokens)
         for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):
             doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
             if words is not tokens:

@@ -13,6 +13,7 @@ from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.service.hub.card_metadata import metadata_of
 from egparse.service.hub.cards import card
+from egparse.text.word_columns import Paragraph
 
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))
 LARGEST = 23_000_000  # bytes, of which three millions are for tokens, words and lemmas
@@ -34,12 +35,9 @@ def test_english_is_parsed_as_the_sample_treebank_has_it() -> None:
     words = sum(map(len, gold))
     assert sum(map(same_heads, gold, found)) > 0.9 * words
     assert "splitter" in model.components
-    assert model.components["splitter"].starts(
-        ["It", "rains", ".", "We", "wait", "."], [True, False, True] * 2
-    ).tolist() == [
-        *(True, False, False),
-        *(True, False, False),
-    ]
+    paragraph = Paragraph(["It", "rains", ".", "We", "wait", "."], [True, False, True] * 2)
+    (starts,) = model.components["splitter"].split([paragraph])
+    assert starts.tolist() == [True, False, False] * 2
 
 
 def same_heads(gold: Sentence, found: Sentence) -> int:
