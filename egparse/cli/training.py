@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from egparse.cli.notices import Say
+from egparse.cli.options import Engine
 from egparse.cli.tables import finite
 from egparse.errors import EgparseError
 from egparse.storage.files import NamedFile, lock, open_regular, remove_if_abandoned, unfinished
@@ -250,3 +251,23 @@ def _used(scratch: Scratch) -> str:
     files = f"{described(scratch.most_in_files)} lay in temporary files at most"
     most = scratch.most_anonymous
     return f"{described(most)} at most beside files; {files}" if most else files
+
+
+@contextmanager
+def shards_of(engine: Engine, workers: int | None, address: str | None) -> Iterator[None]:
+    """Inside, the shards of training are where the engine has them.
+
+    Raises:
+        EgparseError: no cluster, or too small a one.
+    """
+    if engine is Engine.LOCAL or workers is None:
+        yield
+        return
+    from egparse.fitting.jobs import Jobs, working_with
+    from egparse.learners.shards.cluster import connected
+
+    with connected(workers, address):
+        from egparse.learners.shards.on_cluster import Crew
+
+        with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
+            yield

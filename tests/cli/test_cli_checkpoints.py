@@ -193,14 +193,6 @@ def altered(whole: bytes) -> bytes:
     )
 
 
-def test_a_learner_whose_state_cannot_be_saved_is_refused(runs: Runs) -> None:
-    said = complaint(*runs.command("scipy", "--checkpoint", 1, "--set", "spans.learner=lbfgs"))
-    assert said == (
-        "spans.learner: expected one whose state can be saved, as --checkpoint needs, got 'lbfgs'"
-    )
-    assert not (runs.folder / "scipy.checkpoint").exists()
-
-
 def test_what_can_be_read_only_once_is_refused(runs: Runs) -> None:
     pipe = runs.folder / "pipe.conllu"
     os.mkfifo(pipe)

@@ -17,7 +17,7 @@ import pytest
 from sample_treebank import quick, sample
 from text.small_french import block, sentences
 
-from egparse.cli.commands.inspect import inspect
+from egparse.cli.commands.inspect import contents_of
 from egparse.errors import ConfigError
 from egparse.features.tag_dictionary import all_labels
 from egparse.fitting.progress import silent
@@ -190,7 +190,7 @@ def test_a_model_file_has_it(tmp_path: Path) -> None:
     again = tmp_path / "again.egparse"
     loaded.save(again)
     assert path.read_bytes() == again.read_bytes()
-    found = inspect(path)
+    found = contents_of(path)
     assert {"expander", "splitter"} <= set(found["sizes"])
     assert "expander" in found["record"]["tasks"]
     json.dumps(found)

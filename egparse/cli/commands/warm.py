@@ -4,22 +4,38 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from egparse.cli import options
-from egparse.cli.notices import reported, say, silence, warnings_shown
-from egparse.cli.options import examples
+from egparse.cli.notices import say, silence, warnings_shown
+from egparse.cli.options import FROM_1
 from egparse.errors import EgparseError
 
-EPILOG = examples("egparse warm", "EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors")
+
+def warm(
+    all_processors: bool = False,
+    jobs: Annotated[int | None, FROM_1] = None,
+    quiet: bool = False,
+) -> None:
+    """Compile beforehand what this installation can need.
+
+    A wheel for this platform has its kernels compiled; then there is nothing to do. Otherwise they
+    are compiled into the folder that EGPARSE_KERNELS names, or into the user's cache, from where
+    later processes load them.
+
+    Options:
+        --all-processors: Also for less capable processors of this family: for an image that is to
+            run elsewhere.
+        --jobs, -j N: Processes (default: all cores).
+
+    Examples:
+        egparse warm
+        EGPARSE_KERNELS=/opt/kernels egparse warm --all-processors
+    """
+    with warnings_shown(quiet):
+        _warm(all_processors, jobs, quiet)
 
 
-def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool = False) -> int:
-    """Compile the kernels of everyday use that are not there; returns how many were compiled.
-
-    Raises:
-        EgparseError: the folder for compiled kernels cannot be written to, or a process that
-            compiles was killed.
+def _warm(all_processors: bool, jobs: int | None, quiet: bool) -> None:
+    """Raise EgparseError if the folder for compiled kernels cannot be written to, or a process that
+    compiles was killed.
     """
     from concurrent.futures.process import BrokenProcessPool
 
@@ -54,7 +70,6 @@ def warm(*, all_processors: bool = False, jobs: int | None = None, quiet: bool =
                 "names another folder"
             ) from error
         tell(f"compiled   {len(missing)}, in {folder}")
-    return len(missing)
 
 
 def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quiet: bool) -> None:
@@ -72,28 +87,3 @@ def _compile(missing: list[str], levels: tuple[str, ...], jobs: int | None, quie
         task = progress.add_task("", total=len(missing))
         for _ in compile_all(stored.user_folder(), missing, levels, jobs):
             progress.advance(task)
-
-
-def warm_cli(
-    all_processors: Annotated[
-        bool,
-        typer.Option(
-            "--all-processors",
-            help="Also for less capable processors of this family: for an image that is to run "
-            "elsewhere.",
-        ),
-    ] = False,
-    jobs: Annotated[
-        int | None,
-        typer.Option("--jobs", "-j", min=1, metavar="N", help="Processes (default: all cores)."),
-    ] = None,
-    quiet: options.QuietOption = False,
-) -> None:
-    """Compile beforehand what this installation can need.
-
-    A wheel for this platform has its kernels compiled; then there is nothing to do. Otherwise they
-    are compiled into the folder that EGPARSE_KERNELS names, or into the user's cache, from where
-    later processes load them.
-    """
-    with reported(), warnings_shown(quiet):
-        warm(all_processors=all_processors, jobs=jobs, quiet=quiet)
