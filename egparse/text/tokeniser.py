@@ -246,12 +246,7 @@ def _observe_runs(codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, va
 
 @njit(inline=True)
 def _hash_piece(
-    code: np.uint64,
-    codes: UInt32s,
-    first: int,
-    end: int,
-    after_blank: bool,
-    small: UInt32s,
+    code: np.uint64, codes: UInt32s, first: int, end: int, after_blank: bool, small: UInt32s
 ) -> np.uint64:
     """The hash of a token after one more piece."""
     if after_blank:

@@ -27,9 +27,9 @@ from egparse.text.expansion_lexicon import (
     GRADES,
     ONE_WORD,
     ExpansionLexicon,
-    KnownWords,
     Labels,
     frequency_of,
+    known_words,
 )
 from egparse.text.expansion_scripts import choose_scripts, is_script
 from egparse.text.pieces import (
@@ -41,13 +41,7 @@ from egparse.text.pieces import (
     pieces_of_text,
 )
 from egparse.text.splitter import N_LABELS, Splitter
-from egparse.text.tokeniser import (
-    TOKENISER_COLUMNS,
-    Lexicon,
-    Tokeniser,
-    Tokens,
-    tokeniser_columns,
-)
+from egparse.text.tokeniser import TOKENISER_COLUMNS, Lexicon, Tokeniser, Tokens, tokeniser_columns
 from egparse.text.treebank_text import (
     RunningText,
     SplitParagraph,
@@ -431,7 +425,7 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
     del counts[""]
     frequent = sorted(counts, key=lambda script: (-counts[script], script))[:_MAX_SCRIPTS]
     of_words = _WordCounts(tokens)
-    known = KnownWords.of(of_words.total)
+    known = known_words(of_words.total)
     lexicon = ExpansionLexicon.learn(frequent, _numbered(seen, frequent), config.least_rate, known)
     competing = {
         number
