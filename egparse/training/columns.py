@@ -20,8 +20,7 @@ from egparse.config.sections import TrainConfig, section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES
-from egparse.features.feature_choice import numbers_of
-from egparse.features.fine_tags import FineTags
+from egparse.features.fine_tags import FineTags, numbers_of
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
@@ -31,7 +30,7 @@ from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.task import Part
 from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
-from egparse.parsing.second_order.training import templates_of
+from egparse.parsing.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.labeller import LABELLER_INPUTS
