@@ -79,6 +79,19 @@ def run_process(
     return done
 
 
+def without(*packages: str) -> str:
+    """Lines of Python after which these packages cannot be imported, and ``main`` is there."""
+    return f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+from egparse.cli.app import main
+"""
+
+
 def run_python(program: str) -> subprocess.CompletedProcess[str]:
     """Run a few lines of Python around the program."""
     command = [sys.executable, "-c", program]

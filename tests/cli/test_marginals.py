@@ -91,26 +91,10 @@ def test_evaluation_tells_their_calibration_on_request(trained: Trained) -> None
     text = run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details").stdout
     assert "Calibration" not in plain
     rows = text.partition("Calibration of probabilities\n")[2].splitlines()
-    assert rows[0].split() == [
-        "probability",
-        "of",
-        "words",
-        "confidence",
-        "accuracy",
-        "ECE",
-        "NLL",
-        "Brier",
-    ]
-    assert [row.split("  ")[0] for row in rows[1:9]] == [
-        "upos",
-        "xpos",
-        "feats",
-        "lemmas",
-        "spans",
-        "heads",
-        "deprels",
-        "heads and deprels",
-    ]
+    headings = "probability of words confidence accuracy ECE NLL Brier"
+    assert rows[0].split() == headings.split()
+    layers = ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels", "heads and deprels"]
+    assert [row.split("  ")[0] for row in rows[1:9]] == layers
     assert "Reliability of heads" in rows
     found = json.loads(
         run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details", "--json").stdout
