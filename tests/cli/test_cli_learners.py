@@ -92,20 +92,10 @@ def test_a_counted_tagger_is_trained_saved_and_evaluated(corpus: Path, tmp_path:
 
 def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_path: Path) -> None:
     done = run(
-        "train",
-        corpus,
-        "--config",
-        CONFIGS / "quick.toml",
+        f"train {corpus} --config {CONFIGS}/quick.toml --learner hmm --set "
+        f"parser.learner=perceptron -o {tmp_path}/model.msgpack --quiet --json",
         "--set",
         'layers=["upos", "heads"]',
-        "--learner",
-        "hmm",
-        "--set",
-        "parser.learner=perceptron",
-        "-o",
-        tmp_path / "model.msgpack",
-        "--quiet",
-        "--json",
     )
     assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
 

@@ -64,18 +64,10 @@ def test_models_without_probabilities_are_refused(trained: Trained, tmp_path: Pa
         tmp_path / "model.msgpack",
     )
     run(
-        "train",
-        corpus,
-        "--output",
-        model,
-        "--config",
-        CONFIGS / "quick.toml",
-        "--learner",
-        "perceptron",
+        f"train {corpus} --output {model} --config {CONFIGS}/quick.toml --learner perceptron "
+        "--set parser.order=1",
         "--set",
         'layers=["upos", "heads"]',
-        "--set",
-        "parser.order=1",
     )
     wanted = (
         "probabilities: expected layers learned with a loss that has probabilities, such as "
