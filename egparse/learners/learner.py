@@ -1,8 +1,7 @@
-"""What a learner is: a class with one frozen configuration, whose fields say their ranges and what
-they mean.
-
-A learner trains the weights of a problem. The problem holds a vector v; the model is w =
-``state.scale`` v. Typical use::
+"""What a learner is: a class that trains the weights of a problem, with one frozen configuration
+whose fields say their ranges and what they mean. A new one is one file with such a class, and its
+row in ``egparse.learners.registry``. The problem holds a vector v; the model is w = ``state.scale``
+v::
 
     learner = build("sgd", problem, LearnerConfig(c=10.0))
     state = learner.initialise(3.0)
@@ -11,8 +10,6 @@ A learner trains the weights of a problem. The problem holds a vector v; the mod
         certificate = learner.certificate(state)
         with learner.model_weights(state):
             model = copy_of(problem, state.scale)
-
-A new learner is one file with such a class, and its row in ``egparse.learners.registry``.
 """
 
 from __future__ import annotations

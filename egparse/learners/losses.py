@@ -6,16 +6,13 @@ cost-augmented potentials.
 
 beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf, gamma = 0 the
 perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with the marginals zbar
-(or the best structure, for beta = inf) at the potentials s + gamma p. For beta = inf there is no
-entropy term, and the maximum takes the place of log Z.
+(or the best structure, for beta = inf, where the maximum takes the place of log Z) at the
+potentials s + gamma p.
 
-Differences of members rate a model, but do not train it: they are not convex (ibid., footnote 1).
-
-    delta L_{beta, gamma} = L_{beta, gamma} - L_{beta, 0}
-
-is log E exp(gamma l) for beta = 1, an upper bound of the expected cost gamma E l, both under the
-Gibbs distribution of the scores; for beta = inf and gamma = 1 it is the structured ramp loss, an
-upper bound of the cost of the best structure.
+Differences of members, L_{beta, gamma} - L_{beta, 0}, rate a model, but do not train it: they are
+not convex (ibid., footnote 1). For beta = 1 that is log E exp(gamma l), an upper bound of the
+expected cost gamma E l; for beta = inf and gamma = 1 the structured ramp loss, an upper bound of
+the cost of the best structure.
 """
 
 from __future__ import annotations

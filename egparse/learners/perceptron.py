@@ -1,20 +1,12 @@
 """The structured perceptron, plain and averaged (Collins 2002; McDonald 2009, "Perceptron Learning
-Algorithm").
-
-At the visit of example i, with y' the best structure under the present weights:
+Algorithm"): at the visit of example i, with y' the best structure under the present weights,
 
     if y' differs from y_i:    v <- v + F_i' (z_i - z')
 
 On data separable with margin gamma there are at most (R / gamma)^2 mistakes, where R bounds |F_i'
-(z_i - z)| (McDonald 2009, "Main Theorem"). Where data are not separable, the average of the weights
-after each of the T visits is a better model (Collins 2002):
-
-    (1 / T) sum_t v_t = v - u / T,    u = sum_t (t - 1) delta_t
-
-because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So
-a visit without a mistake costs no more than inference, and one with a mistake a sparse addition.
-
-We differ from the sources by default: examples come in a new random order in each pass.
+(z_i - z)| (McDonald 2009, "Main Theorem"). Otherwise the average of the weights after each visit is
+a better model (Collins 2002); it costs a sparse addition at each mistake
+(``egparse.learners.averaging``). Examples come in a new random order in each pass, by default.
 """
 
 from __future__ import annotations

@@ -1,21 +1,12 @@
 """Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with
-it.
-
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.learners.losses``. The
-visit of example i, after k others, makes
+it. The visit of example i, after k others, with any loss of ``egparse.learners.losses``, makes
 
     w <- w - eta (F_i' (zbar_i - z_i) + C/n w),        eta = eta0 / (1 + k/n)
 
-where F_i' (zbar_i - z_i) is the (sub)gradient of L_i. The weights are held as w = scale v, so that
-the factor 1 - eta C/n changes one number; when scale gets far from 1, v is multiplied by it.
-
-Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 with the best primal after one pass
-(the paper: the best validation error), tried in the first pass; rates with which weights or losses
-do not stay finite are excluded. We count that work, which the paper leaves out of its figures
-(detail ``search``). The examples of a pass come in random order, each once.
-
-``averaged``: the model is the average of the weights after each visit (Polyak & Juditsky 1992; Xu
-2011), from the first visit on; what is learned does not change.
+The weights are held as w = scale v, so that the factor 1 - eta C/n changes one number; when scale
+gets far from 1, v is multiplied by it. Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and
+0.0001 with the best primal after one pass (the paper: the best validation error), tried in the
+first pass; that work is counted (detail ``search``), which the paper leaves out of its figures.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ import numpy as np
 from egparse.features.word_table import Columns
 from egparse.layers import (
     EXPANDER,
-    HIDDEN,
     LAYERS,
     LEMMAS,
     MORPHOLOGY,
@@ -25,6 +24,7 @@ from egparse.layers import (
     TAG_LAYERS,
     TOKENISER,
 )
+from egparse.sentences import HIDDEN
 from egparse.storage.schema import SECTION, Field, Maybe, Stored, TableOf
 
 PARSER, LABELLER = "parser", "labeller"
@@ -37,7 +37,7 @@ KINDS: Mapping[str, str] = {
     MORPHOLOGY: _TAGGER,
     **dict.fromkeys(TAG_LAYERS, _TAGGER),
     LEMMAS: "egparse.sequences.lemmatiser:Lemmatiser",
-    SUPERTAGS: _TAGGER,
+    **dict.fromkeys(HIDDEN, _TAGGER),
     PARSER: "egparse.parsing.second_order.parser:StoredParser",
     LABELLER: "egparse.sequences.labeller:Labeller",
 }

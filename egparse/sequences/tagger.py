@@ -19,7 +19,8 @@ from egparse.features.tag_dictionary import (
 )
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.layers import HIDDEN, MORPHOLOGY
+from egparse.layers import MORPHOLOGY
+from egparse.sentences import HIDDEN
 from egparse.sequences.combinations import (
     MOST_COMBINATIONS,
     STORED_MORPHOLOGY,

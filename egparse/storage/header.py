@@ -15,11 +15,10 @@ from egparse.layers import (
     LAYERS,
     MORPHOLOGY,
     SPLITTER,
-    SUPERTAGS,
     TOKENISER,
     WORD_TAGS,
 )
-from egparse.sentences import MISSING
+from egparse.sentences import HIDDEN, MISSING
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
     MEASURE,
@@ -40,10 +39,10 @@ from egparse.storage.schema import (
 _COUNT = Integer(0, (1 << 63) - 1)
 _LINE = text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
 _LAYERS = ListOf(choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), SUPERTAGS]
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), *HIDDEN]
 _TEXT_TASKS = (TOKENISER, SPLITTER, EXPANDER)
 _SECTIONS = (
-    *("jackknife", "pruner", "second_order", "classes", MORPHOLOGY, SUPERTAGS, *_TEXT_TASKS),
+    *("jackknife", "pruner", "second_order", "classes", MORPHOLOGY, *HIDDEN, *_TEXT_TASKS),
     *dict.fromkeys(layer.section for layer in LAYERS.values()),
 )
 
@@ -74,7 +73,7 @@ _RECORD_FIELDS: dict[str, Field] = {
     "development_sentences": _COUNT,
     "cpu_seconds": MEASURE,
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (*_TEXT_TASKS, MORPHOLOGY, SUPERTAGS, *LAYERS)),
+    "tasks": TableOf(_TASK, (*_TEXT_TASKS, MORPHOLOGY, *HIDDEN, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }
@@ -98,10 +97,8 @@ settings are checked where they are used, by ``fitting.config_files``; both are 
 
 
 def read_model_header(path: str | Path) -> dict[str, Any]:
-    """The header of a model file, checked; the payload is not read.
-
-    Raises:
-        ModelFileError: as ``model_file.read_header``, or it is not the header of a model.
+    """The header of a model file, checked; the payload is not read. Raises ModelFileError: as
+    ``model_file.read_header``, or it is not the header of a model.
     """
     header = read_header(path)
     try:
@@ -112,11 +109,7 @@ def read_model_header(path: str | Path) -> dict[str, Any]:
 
 
 def check_header(header: Mapping[str, Any]) -> None:
-    """Check the header of a model.
-
-    Raises:
-        Misfit: content that the declaration does not allow.
-    """
+    """Check the header of a model. Raises Misfit: content that the declaration does not allow."""
     read = Stored(header).read(HEADER)
     for layer, labels in read["labels"].items():
         expected = ""

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.classes.tables import ClassColumns, PackedTable, columns_in
-from egparse.config.sections import ExpanderConfig, SplitterConfig, TokeniserConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import ExpanderConfig, SplitterConfig, TokeniserConfig, with_classes
 from egparse.evaluation.scores import Score, sentence_counts, total
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates

@@ -14,8 +14,8 @@ import pytest
 from learners.enumerated import random_problem
 from learners.small_problems import sequences, trees
 
-from egparse.config.named_losses import LOSSES
 from egparse.errors import ConfigError
+from egparse.fitting.choose_learner import LOSSES
 from egparse.fitting.states import opened, restore_learner, saved_learner, write_record
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig

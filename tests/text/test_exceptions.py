@@ -5,6 +5,7 @@ change in what a model makes of these.
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -16,7 +17,6 @@ from lines_run import lines_run
 from sample_treebank import quick, quick_model, sample
 
 import egparse
-from egparse.config.reading import config_as_table
 from egparse.errors import CorpusError, EgparseError
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
@@ -327,7 +327,7 @@ def test_training_takes_those_of_the_setting(tmp_path: Path) -> None:
     assert continued.exceptions == mine.exceptions
     with pytest.raises(EgparseError, match="mine"):
         train(few, None, quick(*settings, f"exceptions={path}"))
-    assert config_as_table(quick())["exceptions"] == "auto"
+    assert asdict(quick())["exceptions"] == "auto"
 
 
 @given(text=st.text(alphabet=st.sampled_from("Dd.r 4e-me\n😂'x"), max_size=40))
