@@ -97,7 +97,7 @@ def test_what_is_set_of_a_task_goes_before_the_learner_of_all(corpus: Path, tmp_
         "--set",
         'layers=["upos", "heads"]',
     )
-    assert set(json.loads(done.stdout)["tasks"]) == {"tokeniser", "splitter", "upos", "parser"}
+    assert set(json.loads(done.stdout)["tasks"]) >= {"upos", "parser"}
 
 
 @pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.nightly)])
