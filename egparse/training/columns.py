@@ -30,7 +30,7 @@ from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.task import Part
 from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
-from egparse.parsing.second_order.training import templates_of
+from egparse.parsing.training import templates_of
 from egparse.schemes import OUTSIDE
 from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.labeller import LABELLER_INPUTS

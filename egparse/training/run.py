@@ -23,12 +23,12 @@ from egparse.fitting.prepared import INTERRUPTED, Best, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
-from egparse.parsing.second_order.training import check_second_order
+from egparse.parsing.training import check_second_order
 from egparse.pipeline.components import KINDS, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import HIDDEN, Sentence
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagging import TaggerTask
+from egparse.sequences.training import TaggerTask
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.training.checks import check_for_corpus, check_settings, with_language

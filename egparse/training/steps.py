@@ -37,13 +37,13 @@ from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, fit
 from egparse.layers import MORPHOLOGY, SPLITTER
 from egparse.learners.dca import DCAState
-from egparse.parsing.second_order.training import check_second_order
+from egparse.parsing.training import check_second_order
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.tagger import Tagger
-from egparse.sequences.tagging import TaggerTask
 from egparse.sequences.task import SequenceTask
+from egparse.sequences.training import TaggerTask
 from egparse.text.exceptions.table import read_exceptions
 from egparse.training.columns import (
     build_columns,

@@ -17,26 +17,26 @@ from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, TAG_LAYERS, TOKENISER
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import (
-    ArcParserTask,
+from egparse.parsing.gold_trees import (
     GoldHeads,
-    choose_trees,
-    gold_heads_of,
-    predicted_heads,
-)
-from egparse.parsing.partial_trees import (
     HeadedSentences,
+    choose_trees,
     complete_by_parser,
+    gold_heads_of,
     headed_sentences,
     known_heads,
 )
-from egparse.parsing.second_order.training import SecondOrderTask
+from egparse.parsing.training import ArcParserTask, SecondOrderTask, predicted_heads
 from egparse.parsing.tree_inference import Trees
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.sentences import HIDDEN
-from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
-from egparse.sequences.lemmatising import LemmaTask
-from egparse.sequences.tagging import TaggerTask, combinations_of
+from egparse.sequences.training import (
+    DevelopmentTrees,
+    LabellerTask,
+    LemmaTask,
+    TaggerTask,
+    combinations_of,
+)
 from egparse.text.training import ExpanderTask, SplitterTask, TokeniserTask
 from egparse.text.treebank_text import running_text
 from egparse.training.columns import named_columns

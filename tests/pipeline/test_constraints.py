@@ -30,7 +30,7 @@ from egparse.features.tag_dictionary import (
 )
 from egparse.features.word_table import Words
 from egparse.io.conllu import read_conllu
-from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, all_arcs, constrain_arcs
 from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
@@ -137,9 +137,7 @@ def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, npt.NDArray
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts)):
         own = values[first + i : end + i + 1]
-        square = np.empty((len(own), len(own)))
-        scratch = scratch_for(parser.templates, len(own))
-        _score_sentence(own, parser.templates, parser.arc_filter, parser.weights, scratch, square)
+        square = parser.decoder(len(own), False).scores(own)
         yield int(first), int(end), square
 
 

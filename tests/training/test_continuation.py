@@ -26,8 +26,7 @@ from egparse.features.tag_dictionary import TagDictionary
 from egparse.fitting.progress import Iteration
 from egparse.learners.registry import CONTINUING
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.candidates import build_arc_filter
-from egparse.parsing.label_candidates import build_dictionary
+from egparse.parsing.candidates import build_arc_filter, build_dictionary
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence

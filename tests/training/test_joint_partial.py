@@ -21,7 +21,7 @@ from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
 from egparse.layers import MORPHOLOGY
 from egparse.sentences import Sentence
-from egparse.sequences.tagging import TaggerTask
+from egparse.sequences.training import TaggerTask
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.corpus import lacking_layers, layers_together
 from egparse.training.run import train

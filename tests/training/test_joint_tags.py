@@ -30,7 +30,7 @@ from egparse.fitting.task import Part
 from egparse.learners.eg.path import PathConfig
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.sequences.tagging import combinations_of
+from egparse.sequences.training import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.corpus import layers_together
