@@ -225,7 +225,7 @@ def count_words(
     if format == TEXT:
         split_words("", options.language)  # raises for an unknown language before reading
         pieces = _Pieces(options)
-        for line in _lines(source, name, options.encoding):
+        for line in checked_lines(source, name or name_of(source), options.encoding):
             parts = line.split()
             counter.add(chain.from_iterable(map(pieces.__getitem__, parts)) if parts else _END)
             pieces.forget()
