@@ -26,7 +26,7 @@ from spacy_components.test_component_training import (
 from spacy_components.texts import TEXTS, said
 
 from egparse.errors import EgparseError
-from egparse.spacy_components.learning.examples import complete_sentences, sentences_of
+from egparse.spacy_components.doc_conversion import sentences_of, sentences_to_learn
 
 
 def everything(nlp: Language) -> list[object]:
@@ -214,7 +214,7 @@ def test_sentences_whose_words_do_not_match_are_those_of_the_gold() -> None:
     nlp = spacy.blank("en")
     gold = gold_docs(nlp, "train", 30)
     examples = [Example(in_pieces(nlp, own), own) for own in gold]
-    found = complete_sentences(examples, ("upos", "heads", "deprels"))
+    found = sentences_to_learn(examples, ("upos", "heads", "deprels"))
     assert found.left_out == 0
     assert len(found.sentences) == 30
     assert 0 < found.with_gold_words <= len(examples)

@@ -24,7 +24,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.ud import score
 from egparse.sentences import Sentence
 from egparse.spacy_components.doc_conversion import sentences_from_doc
-from egparse.spacy_components.scorers import ner_score
+from egparse.spacy_components.scorers import score as pipe_score
 from egparse.storage.model_file import NEEDS_EGPARSE
 
 QUICK = {
@@ -172,7 +172,7 @@ def test_labels_that_are_not_among_the_given_are_refused() -> None:
     ("training", "text"),
     [
         ({"parser": {"bit": 16}}, "training: parser.bit: "),
-        ({"second_order": {"c": 2.0}}, "training: second_order: expected a setting "),
+        ({"second_order": {"c": 2.0}}, "training: second_order: expected a section of"),
         ({"parser": {"order": 1}, "pruner": {"c": 2.0}}, "training: pruner: "),
         ({"upos": {"learner": "mira", "loss": "log-linear"}}, "learner mira: expected loss = "),
     ],
@@ -238,11 +238,11 @@ def test_entities_are_scored_where_tokens_differ(trained: Language) -> None:
     gold.ents = [Span(gold, 0, 2, "PER"), Span(gold, 3, 4, "LOC"), Span(gold, 5, 6, "PER")]
     found = Doc(trained.vocab, words=["Kim", "Smith", "saw", "New", "York", "and", "Bob", "'s"])
     found.ents = [Span(found, 0, 2, "PER"), Span(found, 3, 5, "LOC"), Span(found, 6, 7, "PER")]
-    scores = ner_score([Example(found, gold)])
+    scores = pipe_score("ner", [Example(found, gold)])
     assert scores["conll_ents_p"] == pytest.approx(2 / 3)
     assert scores["conll_ents_r"] == pytest.approx(2 / 3)
     plain = trained.make_doc("A dog barks.")
-    assert ner_score([Example(plain, plain.copy())])["conll_ents_f"] is None
+    assert pipe_score("ner", [Example(plain, plain.copy())])["conll_ents_f"] is None
 
 
 def test_what_gold_does_not_say_is_not_scored(trained: Language) -> None:

@@ -26,8 +26,8 @@ from egparse.pipeline import annotate as pipeline
 from egparse.sentences import Sentence
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
-from egparse.spacy_components.model_holder import LanguageWarning
-from egparse.spacy_components.pipes.ner import entity_columns
+from egparse.spacy_components.pipes import entity_columns
+from egparse.spacy_components.shared_models import LanguageWarning
 from egparse.text.rules import RuleSplitter
 
 
@@ -304,7 +304,7 @@ def test_entities_go_over_blanks_inside_of_them(nlp: Language) -> None:
         ([0, 1, 0], [(3, 4, "X")]),
     ):
         columns = entity_columns(batch, np.array(labels, dtype=np.int32), tags)
-        batch.put(("ENT_IOB", "ENT_TYPE"), columns)
+        batch.put(dict(zip(("ENT_IOB", "ENT_TYPE"), columns, strict=True)))
         assert said_entities(doc) == entities
 
 

@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 
 import egparse
 from egparse.spacy_components.documents import read
-from egparse.spacy_components.tokens.multiword import expanded, put_words, register, words_of
+from egparse.spacy_components.multiword import expanded, put_words, register, words_of
 from egparse.text.rules import RuleSplitter
 
 TEXT = "Il parle du chat des voisins.  Elle rit aux éclats."

@@ -23,8 +23,8 @@ from spacy.tokens import Doc
 from egparse.errors import EgparseError, ModelFileError
 from egparse.pipeline.model import Model
 from egparse.service.hub.resolve import find_model
-from egparse.spacy_components.model_holder import LanguageWarning
-from egparse.spacy_components.tokens.multiword import words_of
+from egparse.spacy_components.multiword import words_of
+from egparse.spacy_components.shared_models import LanguageWarning
 
 MODELS = ("en_ewt", "fr_sequoia", "pt_bosque")
 

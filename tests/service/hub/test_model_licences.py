@@ -10,7 +10,7 @@ import pytest
 from house.package import ROOT
 
 from egparse.service.hub.card_metadata import metadata_of
-from egparse.service.hub.distributions import licence_expression
+from egparse.spacy_components.packaging import licence_expression
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))

@@ -27,12 +27,12 @@ from sample_treebank import (
 
 from egparse.errors import EgparseError
 from egparse.service.hub.card_metadata import CardMetadata, DataSource
-from egparse.service.hub.distributions import licence_expression
 from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
     Package,
     components_of,
     default_name,
+    licence_expression,
     model_name,
     package,
     performance,
