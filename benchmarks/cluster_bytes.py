@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from egparse.cluster.cocoa import Shard, ShardsConfig, sharded
 from egparse.config.sections import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.fitting.optimise import Best
@@ -26,6 +25,7 @@ from egparse.fitting.progress import Iteration
 from egparse.io.whole_corpus import read_whole
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
+from egparse.learners.shards.cocoa import Shard, ShardsConfig, sharded
 from egparse.training.corpus import divide
 from egparse.training.run import prepared_run
 

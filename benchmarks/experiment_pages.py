@@ -18,7 +18,8 @@ from pathlib import Path
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.experiments.comparisons.catalogue import Done, report_again
-from egparse.experiments.report.claims import Claim, claims_lines, counted
+from egparse.experiments.report.claims import Claim, counted
+from egparse.experiments.report.markdown import claims_lines
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = DOCS / "experiments"

@@ -22,8 +22,7 @@ import spacy
 from spacy.language import Language
 
 from egparse.io.corpus import read_corpus
-from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO
+from egparse.sentences import SPACE_AFTER_NO, Sentence
 
 ALL = ("egparse_tagger", "egparse_parser", "egparse_ner")
 

@@ -26,8 +26,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 from egparse.io.corpus import read_corpus
-from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO
+from egparse.sentences import SPACE_AFTER_NO, Sentence
 
 Paragraph = tuple[list[str], list[bool]]
 """The words, and whether a blank follows each."""

@@ -1,8 +1,26 @@
-"""The errors that users can cause. The command line shows one line and exits with code 2."""
+"""The errors that users can cause, of which the command line shows one line and exits with code 2;
+imports that need an extra, and similar names to suggest.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+
+PACKAGES = {
+    "scipy": ("SciPy", "experiments"),
+    "clarabel": ("Clarabel", "experiments"),
+    "matplotlib": ("matplotlib", "experiments"),
+    "starlette": ("Starlette", "serve"),
+    "uvicorn": ("uvicorn", "serve"),
+    "python_multipart": ("python-multipart", "serve"),
+    "anyio": ("AnyIO", "serve"),
+    "ray": ("Ray", "ray"),
+    "smart_open": ("smart_open", "ray"),
+}
+"""Modules that an extra installs -> names of their packages, and the extra."""
 
 _LONGEST = 2000
 """Characters of a message; a path may have many."""
@@ -93,3 +111,33 @@ def one_line(text: str) -> str:
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()
         for letter in text
     )
+
+
+def import_with_extra(module: str, user: str) -> ModuleType:
+    """The module of that name, imported. ``user`` begins the error message: it is what needs the
+    module, such as ``learner lbfgs``.
+
+    Raises:
+        ConfigError: a package of an extra is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        missing = PACKAGES.get((error.name or "").partition(".")[0])
+        if missing is None:
+            raise
+        package, extra = missing
+        raise ConfigError(f"{user}: needs {package}; pip install 'egparse[{extra}]'") from None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the most similar known one, or nothing.
+
+    Without one that is spelt alike, it is the first that begins with the same two letters.
+    """
+    from difflib import get_close_matches  # what only reports need, parsing does not load
+
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    close += [one for one in names if len(name) > 1 and one.startswith(name[:2])]
+    return f"; did you mean {close[0]}?" if close else ""

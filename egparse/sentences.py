@@ -1,16 +1,25 @@
-"""The sentence: what readers produce, models annotate and evaluation compares."""
+r"""The sentence: what readers produce, models annotate and evaluation compares; tokens as they
+stand in their text, and what the MISC column of CoNLL-U says of that.
+
+``TokenRange=start:end`` is where a token stands. Blanks after tokens are as UDPipe writes them:
+``SpaceAfter=No`` for none, ``SpacesAfter=...`` for others than one space, in which ``\s`` is a
+space, ``\t`` a tab, ``\r`` and ``\n`` line ends, ``\p`` a vertical bar and ``\\`` a backslash
+(Straka and Strakova 2017, "Tokenizing, POS tagging, lemmatizing and parsing UD 2.0 with UDPipe";
+UDPipe's manual, section "Preservation of spaces"). Treebanks also have ``\uXXXX`` (EWT a no-break
+space), which is read and not written.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
 from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from egparse.errors import EgparseError
-from egparse.surface import blanks_after, is_text_of, places_in, range_of
 
 if TYPE_CHECKING:
     from conllu import TokenList as TokenList
@@ -33,6 +42,18 @@ ROW_KEYS = {
     "misc": "misc",
 }
 """Field of ``Sentence`` -> its key in ``Sentence.rows``, in the order of the keys."""
+
+SPACE_AFTER_NO = "SpaceAfter=No"
+SPACES_AFTER = "SpacesAfter="
+SPACES_BEFORE = "SpacesBefore="
+
+TOKEN_RANGE = "TokenRange="
+_RANGE = re.compile(rf"(?:^|\|){TOKEN_RANGE}(\d+):(\d+)(?:\||$)")
+
+_ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\": "\\\\"}
+_CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
+_ESCAPED = re.compile(r"\\(?:[strnp\\]|u([0-9a-fA-F]{4}))")
+_TO_ESCAPE = str.maketrans(_ESCAPES)
 
 _TEXT = "# text ="
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")
@@ -279,3 +300,52 @@ def select(sentences: Sequence[Sentence], chosen: Iterable[bool]) -> Sequence[Se
     if isinstance(sentences, Selectable):
         return sentences.select(chosen)
     return list(compress(sentences, chosen))
+
+
+def escaped(blanks: str) -> str:
+    """Blanks as MISC has them."""
+    return blanks.translate(_TO_ESCAPE)
+
+
+def unescaped(value: str) -> str:
+    """The blanks that a value of MISC stands for."""
+    if "\\" not in value:
+        return value
+    return _ESCAPED.sub(
+        lambda match: chr(int(match[1], 16)) if match[1] else _CHARACTERS[match[0]], value
+    )
+
+
+def blanks_after(misc: str) -> str:
+    """What follows a token in its text, by the MISC column: one space, unless it says otherwise."""
+    if misc == "_":
+        return " "
+    for entry in misc.split("|"):
+        if entry == SPACE_AFTER_NO:
+            return ""
+        if entry.startswith(SPACES_AFTER):
+            return unescaped(entry[len(SPACES_AFTER) :])
+    return " "
+
+
+def range_of(misc: str) -> tuple[int, int] | None:
+    """Where a token starts and ends in its text, in characters from 0, by the MISC column."""
+    found = _RANGE.search(misc)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def is_text_of(text: str, forms: Iterable[str]) -> bool:
+    """Whether a text consists of some tokens, with any blanks between and within them."""
+    return "".join(text.split()) == "".join("".join(forms).split())
+
+
+def places_in(text: str, forms: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Where the tokens that a text consists of start and end in it, in characters from 0."""
+    end = 0
+    for form in forms:
+        while text[end : end + 1].isspace():
+            end += 1
+        start = end
+        for letter in "".join(form.split()):
+            end = text.index(letter, end) + 1
+        yield start, end

@@ -55,7 +55,7 @@ to one process at the end, and in an order in which no two processes compile the
 """
 
 
-NIGHTLY_FIXTURES = {"cluster", "site"}
+NIGHTLY_FIXTURES = {"cluster", "built_site"}
 """A cluster of Ray, the site of mkdocs: what uses them runs nightly."""
 
 NIGHTLY_EXPERIMENTS = ("test_learner_", "test_grammar_", "test_laws_", "test_higher_order")

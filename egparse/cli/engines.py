@@ -37,11 +37,11 @@ def shards_of(engine: Engine, workers: int | None, address: str | None) -> Itera
     if engine is Engine.LOCAL or workers is None:
         yield
         return
-    from egparse.cluster.connection import connected
     from egparse.fitting.jobs import Jobs, working_with
+    from egparse.learners.shards.cluster import connected
 
     with connected(workers, address):
-        from egparse.cluster.shards import Crew
+        from egparse.learners.shards.on_cluster import Crew
 
         with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
             yield

@@ -230,8 +230,8 @@ TrainingJobsOption: TypeAlias = Annotated[
         "-j",
         metavar="N",
         min=0,
-        help="Train with N threads (0: one for each processor), each with its share of the "
-        "sentences: the setting jobs. Equal N and seed give equal models.",
+        help="Train with N threads (0: one for each processor): the setting jobs. The model does "
+        "not depend on N.",
     ),
 ]
 

@@ -88,7 +88,7 @@ def annotators_of(
     if engine is Engine.LOCAL or workers is None:
         yield partial(map_pieces, jobs=jobs or all_cores())
         return
-    from egparse.cluster.connection import connected
+    from egparse.learners.shards.cluster import connected
 
     with connected(workers, address):
         yield partial(_map_on_cluster, size=workers)
@@ -264,7 +264,7 @@ class Actors:
         self._busy[self._all[worker].answer.remote(piece, self._work)] = worker, place
 
     def done(self) -> dict[int, Callable[[], Answer]]:
-        from egparse.cluster.waiting import first_of, result_of
+        from egparse.learners.shards.cluster import first_of, result_of
 
         answers: dict[int, Callable[[], Answer]] = {}
         for call in first_of(list(self._busy), len(self._all)):

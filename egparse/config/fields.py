@@ -16,8 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_ori
 
 from annotated_types import Ge, Interval
 
-from egparse.errors import ConfigError
-from egparse.similar import did_you_mean
+from egparse.errors import ConfigError, did_you_mean
 
 _SHORT = 60
 """Characters: longer lists have a line for each value, longer values are cut in messages."""

@@ -20,10 +20,9 @@ from egparse.config.sections import (
     defaults_for,
 )
 from egparse.config.tasks import may_be_joint
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS
 from egparse.learners.registry import LEARNERS
-from egparse.similar import did_you_mean
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""

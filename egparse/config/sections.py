@@ -38,10 +38,9 @@ from egparse.config.fields import (
     updated,
 )
 from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.features import default_templates as built_in
 from egparse.learners.registry import LEARNERS, options_of
-from egparse.similar import did_you_mean
 
 Strings = tuple[str, ...]
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
@@ -445,8 +444,8 @@ class TrainConfig(Section):
     seed: Seed = setting(1, "random seed; equal seeds give equal models on one machine")
     jobs: Annotated[int, Interval(ge=1, le=1000)] = setting(
         1,
-        "threads that train a task together, each with its share of the sentences; the model "
-        "depends on their number",
+        "threads that learn folds, gaps and tasks beside each other; the model does not depend on "
+        "their number",
     )
     layers: Strings = setting(
         (),

@@ -25,9 +25,8 @@ import numpy as np
 
 from egparse.classes.columns import is_as_fine_as_words
 from egparse.compilation import njit
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.features.vocabulary import BOUNDARY, UNKNOWN
-from egparse.similar import did_you_mean
 from egparse.types import Ints, Longs, UInt64s
 
 MAX_CELLS = 3

@@ -10,8 +10,7 @@ from encodings import normalize_encoding
 from encodings.aliases import aliases
 from itertools import chain
 
-from egparse.errors import ConfigError, CorpusError
-from egparse.similar import did_you_mean
+from egparse.errors import ConfigError, CorpusError, did_you_mean
 
 UTF_8 = "utf-8"
 

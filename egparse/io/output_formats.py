@@ -31,8 +31,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.surface import range_of
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, range_of
 
 FORMATS = ("json", "jsonl", "text", "horizontal", "vertical")
 

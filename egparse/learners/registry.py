@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
 
-from egparse.errors import ConfigError
-from egparse.extras import import_with_extra
+from egparse.errors import ConfigError, import_with_extra
 
 if TYPE_CHECKING:
     from egparse.learners.learner import Learner, LearnerConfig

@@ -34,6 +34,7 @@ from egparse.sentences import (
     MISSING,
     MISSING_HEAD,
     ROW_KEYS,
+    SPACE_AFTER_NO,
     Sentence,
     Source,
     SurfaceToken,
@@ -52,7 +53,6 @@ from egparse.spacy_components.label_tables import (
     to_spacy,
 )
 from egparse.spacy_components.multiword import Word, words_of
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.rules import RuleSplitter
 
 _SPAN_CODES = {"B": BEGINS, "I": INSIDE, "O": OUTSIDE}

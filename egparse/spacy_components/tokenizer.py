@@ -22,12 +22,11 @@ from spacy.vocab import Vocab
 from egparse.errors import ConfigError, EgparseError
 from egparse.io.conllu import format_sentence
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
 from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
 from egparse.spacy_components.multiword import put_words, register
 from egparse.spacy_components.shared_models import TOKENIZER, ModelHolder
 from egparse.storage.atomic import write_atomically
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of
 from egparse.text.exceptions.patterns import literal

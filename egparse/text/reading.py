@@ -1,7 +1,7 @@
 """Reading plain text: sentences of tokens from which the text can be given back.
 
 The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
-``egparse.surface``) are the text, character for character, unless it has no tokens at all.
+``egparse.sentences``) are the text, character for character, unless it has no tokens at all.
 ``TokenRange`` in MISC says where a token stands in the text, in characters from 0.
 
 A blank line ends a paragraph, and with it a sentence. Text is read paragraph by paragraph, and
@@ -24,8 +24,14 @@ import numpy as np
 
 from egparse.io.blocks import name_of, texts_of
 from egparse.io.encodings import UTF_8
-from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO, SPACES_AFTER, SPACES_BEFORE, TOKEN_RANGE, escaped
+from egparse.sentences import (
+    SPACE_AFTER_NO,
+    SPACES_AFTER,
+    SPACES_BEFORE,
+    TOKEN_RANGE,
+    Sentence,
+    escaped,
+)
 from egparse.text.rules import MAX_WORDS, RuleSplitter, WholeParagraphs, sentence_bounds
 from egparse.text.splitting.columns import Paragraph
 from egparse.text.tokenising.tokeniser import Tokens, forms_of

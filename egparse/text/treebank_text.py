@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from egparse.sentences import Sentence
-from egparse.surface import SPACE_AFTER_NO, blanks_after
+from egparse.sentences import SPACE_AFTER_NO, Sentence, blanks_after
 from egparse.text.splitting.columns import Paragraph
 from egparse.types import Longs, Mask
 

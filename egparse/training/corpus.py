@@ -17,9 +17,8 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.fitting.task import not_annotated
 from egparse.layers import LAYERS
-from egparse.sentences import MISSING, Sentence, select
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander_training import has_multiword_tokens
 from egparse.text.treebank_text import (
     SplitterParts,

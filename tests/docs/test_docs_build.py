@@ -22,7 +22,7 @@ pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
@@ -40,16 +40,16 @@ def text_of(page: Path) -> str:
     return " ".join(plain.replace("&amp;", "&").split())
 
 
-def test_every_page_loads_nothing_from_elsewhere(site: Path) -> None:
-    pages = sorted(site.rglob("*.html"))
+def test_every_page_loads_nothing_from_elsewhere(built_site: Path) -> None:
+    pages = sorted(built_site.rglob("*.html"))
     assert len(pages) > 20
     for page in pages:
         html = page.read_text(encoding="utf-8")
         assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?https?:", html) == []
 
 
-def test_every_command_and_option_is_on_its_page(site: Path) -> None:
-    page = text_of(site / "command-line.html")
+def test_every_command_and_option_is_on_its_page(built_site: Path) -> None:
+    page = text_of(built_site / "command-line.html")
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         assert f"egparse {name} [OPTIONS]" in page
@@ -57,13 +57,13 @@ def test_every_command_and_option_is_on_its_page(site: Path) -> None:
             assert all(spelling in page for spelling in option.opts), (name, option.opts)
 
 
-def test_no_table_shows_the_escape_of_a_vertical_bar(site: Path) -> None:
+def test_no_table_shows_the_escape_of_a_vertical_bar(built_site: Path) -> None:
     for page in ("command-line.html", "settings.html"):
-        assert "\\|" not in text_of(site / page)
+        assert "\\|" not in text_of(built_site / page)
 
 
-def test_every_setting_is_on_its_page(site: Path) -> None:
-    page = text_of(site / "settings.html")
+def test_every_setting_is_on_its_page(built_site: Path) -> None:
+    page = text_of(built_site / "settings.html")
     for setting in egparse.settings():
         section, _, key = setting.key.rpartition(".")
         assert f"[{section}]" in page or not section
@@ -71,15 +71,15 @@ def test_every_setting_is_on_its_page(site: Path) -> None:
         assert " ".join(setting.meaning.replace("`", "").split()) in page, setting.key
 
 
-def test_every_public_name_is_on_the_python_page(site: Path) -> None:
-    page = (site / "python-api.html").read_text(encoding="utf-8")
+def test_every_public_name_is_on_the_python_page(built_site: Path) -> None:
+    page = (built_site / "python-api.html").read_text(encoding="utf-8")
     names = set(egparse.__all__) - {"__version__"}
     assert {name for name in names if not re.search(rf'id="[\w.]*\.{name}"', page)} == set()
 
 
-def test_no_docstring_shows_its_markup(site: Path) -> None:
+def test_no_docstring_shows_its_markup(built_site: Path) -> None:
     """A double colon before code, or doubled backquotes, would be those of another markup."""
     for page in ("python-api.html", "reference.html"):
-        text = text_of(site / page)
+        text = text_of(built_site / page)
         assert "``" not in text
         assert "::" not in text.replace("egparse::", "")

@@ -27,6 +27,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 COUNTING = ("hmm", "naive-bayes")
 """They count the corpus, without any inference."""
+FAST = ("eg-online", "eg-batch", "dca", "mira", "perceptron", "sgd", "lbfgs")
+"""Their kernels are those of everyday use; the others are tried nightly."""
 KERNELS = (
     *((maxent, kernel) for kernel in ("tabulate", "log_sums", "loss_and_expectations")),
     *((tron, kernel) for kernel in ("loss_and_expectations", "hessian_product")),
@@ -82,7 +84,14 @@ def counted(call: Any, name: str, counter: Counter[str]) -> Any:
     return counting
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name not in COUNTING])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name not in FAST))
+        for name in LEARNERS
+        if name not in COUNTING
+    ],
+)
 def test_a_certificate_saves_the_next_pass_no_work(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,9 +36,12 @@ FAST = "losses"
     ],
 )
 def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Done:
-    """``egparse experiment NAME --quick --seed 3``."""
+    """``egparse experiment NAME --quick --seed 3``, of one pass in the fast suite."""
     folder = tmp_path_factory.mktemp(request.param) / "new"
-    [done] = experiment(request.param, folder, quick=True, seed=3)
+    shorter: dict[str, Any] = {"iterations": 1, "constants": (5.0,)}
+    if request.param != FAST:
+        shorter = {}
+    [done] = experiment(request.param, folder, quick=True, seed=3, **shorter)
     return done
 
 
@@ -158,6 +161,7 @@ def test_the_page_has_aligned_tables_and_shows_the_figure(done: Done) -> None:
     assert not list(done.written.page.parent.glob(".*"))
 
 
+@pytest.mark.nightly
 def test_a_seed_fixes_every_number_but_time() -> None:
     def numbers(seed: int) -> list[list[tuple[float, float]]]:
         request = Request(quick=True, seed=seed, iterations=3, constants=(5.0,))

@@ -15,7 +15,6 @@ from egparse.experiments.data.generated import classes_of_points
 from egparse.experiments.data.problems import Setup, classifier
 from egparse.experiments.report.claims import (
     Claim,
-    claims_lines,
     compared,
     counted,
     figure,
@@ -23,6 +22,7 @@ from egparse.experiments.report.claims import (
     verdict_of,
 )
 from egparse.experiments.report.curves import Budget
+from egparse.experiments.report.markdown import claims_lines
 from egparse.experiments.report.record import Comparison, Curve, Paired, Point, Task
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Facts, Results, encoded, read_results

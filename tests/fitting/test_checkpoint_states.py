@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster.test_cocoa import kind_of
+from learners.shards.test_cocoa import kind_of
 from learners.small_problems import sequences, trees
 
-from egparse.cluster.cocoa import ShardsConfig, in_turn, sharded
 from egparse.errors import EgparseError
 from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.fitting.checkpoints.learners import CHECKPOINTED, pack_learner, restore_learner
@@ -22,6 +21,7 @@ from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.registry import LEARNERS, build
+from egparse.learners.shards.cocoa import ShardsConfig, in_turn, sharded
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "eg-online": [{}, {"published": True}],

@@ -35,7 +35,14 @@ from egparse.training.run import train
 TINY = ('layers=["heads"]', "hold_out=0", *SECOND_ORDER)
 ALL = 10_000
 KINDS = pytest.mark.parametrize(
-    "kind", ["arcs", "arcs crossing", "pairs", "pairs loopy", "pairs crossing"]
+    "kind",
+    [
+        "arcs",
+        "arcs crossing",
+        "pairs",
+        pytest.param("pairs loopy", marks=pytest.mark.nightly),  # kernels of its own: half a minute
+        "pairs crossing",
+    ],
 )
 
 

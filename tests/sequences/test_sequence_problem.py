@@ -93,7 +93,9 @@ def structures_of(problem: Problem, i: int) -> Floats:
 
 
 SEED, LISTED = 4, True
-orders = pytest.mark.parametrize("order", [1, 2, 3])
+orders = pytest.mark.parametrize(
+    "order", [1, *(pytest.param(order, marks=pytest.mark.nightly) for order in (2, 3))]
+)
 
 
 def feature_matrix(problem: Problem, i: int) -> Floats:
@@ -231,6 +233,7 @@ def test_the_gap_closes_with_a_margin(order: int, listed: bool) -> None:
     assert gaps[-1] < 5e-3  # theta grows to hundreds, and its float32 then holds no smaller step
 
 
+@pytest.mark.nightly
 def test_other_learners_take_it() -> None:
     problem = problem_of(SEED, 2, listed=LISTED)
     expected = optimum(problem, 0.5)
@@ -243,6 +246,7 @@ def test_other_learners_take_it() -> None:
     bracket([certificate], expected, PROVEN * expected)
 
 
+@pytest.mark.nightly
 def test_a_longer_memory_lowers_the_optimum() -> None:
     values = []
     for order in (1, 2, 3):

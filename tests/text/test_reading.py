@@ -14,8 +14,7 @@ from text.tokenising.small_tokeniser import small_tokeniser, text_of
 
 from egparse.errors import CorpusError
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.sentences import Sentence
-from egparse.surface import blanks_after, escaped, unescaped
+from egparse.sentences import Sentence, blanks_after, escaped, unescaped
 from egparse.text import reading as module
 from egparse.text.reading import TOKEN_RANGE, PlainText, TextReader
 from egparse.text.rules import MAX_WORDS

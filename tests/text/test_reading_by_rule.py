@@ -18,8 +18,7 @@ from egparse.errors import CorpusError, EgparseError
 from egparse.io import spacy_rules
 from egparse.io.conllu import format_sentence, read_conllu
 from egparse.io.spacy_rules import MAX_RUN
-from egparse.sentences import Sentence
-from egparse.surface import blanks_after
+from egparse.sentences import Sentence, blanks_after
 from egparse.text.reading import MAX_CHARACTERS
 from egparse.text.rules import MAX_WORDS
 

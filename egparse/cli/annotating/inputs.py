@@ -18,8 +18,7 @@ from typing import IO, NamedTuple, cast
 
 from egparse.cli.files import STANDARD
 from egparse.cli.options import InputFormat
-from egparse.errors import EgparseError, system_reason
-from egparse.extras import import_with_extra
+from egparse.errors import EgparseError, import_with_extra, system_reason
 from egparse.io.blocks import CHUNK, open_file, text_pieces
 from egparse.io.compression import SUFFIXES, without_compression
 from egparse.io.detection import format_of_name, is_conllu_comment, is_first_row

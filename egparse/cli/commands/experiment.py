@@ -13,7 +13,7 @@ from egparse.cli import completion, options, tables
 from egparse.cli.files import Kind, check_folder, check_output
 from egparse.cli.notices import Say, reported, say, silence
 from egparse.cli.options import examples
-from egparse.extras import import_with_extra
+from egparse.errors import import_with_extra
 
 if TYPE_CHECKING:
     from egparse.experiments.comparisons.catalogue import Done

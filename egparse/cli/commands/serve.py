@@ -12,7 +12,7 @@ import typer
 from egparse.cli import completion, options
 from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
 from egparse.cli.options import examples
-from egparse.extras import import_with_extra
+from egparse.errors import import_with_extra
 
 EPILOG = examples(
     "egparse serve en_ewt fr_sequoia",

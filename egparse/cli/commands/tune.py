@@ -27,8 +27,7 @@ from egparse.cli.notices import (
 )
 from egparse.cli.options import examples
 from egparse.cli.process import interruptible, uninterrupted
-from egparse.errors import EgparseError
-from egparse.extras import import_with_extra
+from egparse.errors import EgparseError, import_with_extra
 from egparse.storage.atomic import write_atomically
 
 if TYPE_CHECKING:

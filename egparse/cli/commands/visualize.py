@@ -14,8 +14,7 @@ from egparse.cli import completion, options, tables
 from egparse.cli.files import Kind, check_output, opened
 from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
 from egparse.cli.options import PLAIN, InputFormat, examples, model_and_input
-from egparse.errors import EgparseError
-from egparse.similar import did_you_mean
+from egparse.errors import EgparseError, did_you_mean
 
 if TYPE_CHECKING:
     from egparse.cli.annotating.inputs import Input

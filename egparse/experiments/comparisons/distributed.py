@@ -2,8 +2,8 @@
 bytes it takes to come near the optimum, for 1 to 32 shards.
 
 * **CoCoA+** (Ma et al. 2015) with exponentiated gradient or dual coordinate ascent in the shards
-  (``egparse.cluster.cocoa``): shards send sparse changes of v, once a pass, or with the short
-  rounds of training on threads several times.
+  (``egparse.learners.shards.cocoa``): shards send sparse changes of v, once a pass, or with the
+  short rounds of training on threads several times.
 * **Parallel gradient**: L-BFGS; a round is one evaluation of the primal and its gradient, for which
   each shard sends the gradient of its examples. The rounds do not depend on the shards.
 * **Parameter mixing** (Mann et al. 2009): each shard is trained to the end and the weights are
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.cluster.cocoa import ShardedLearner, ShardsConfig, in_turn
 from egparse.config.sections import TrainConfig
 from egparse.experiments.claims.distributed import (
     COCOA_EG,
@@ -50,6 +49,7 @@ from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.registry import build
+from egparse.learners.shards.cocoa import ShardedLearner, ShardsConfig, in_turn
 from egparse.parsing.arc_training import STEPS
 from egparse.sentences import Sentence
 from egparse.sequences.fit import GOLD_THETA

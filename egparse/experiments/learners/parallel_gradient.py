@@ -15,7 +15,6 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.processes import on_shards
 from egparse.experiments.learners.shards import compile_kernels, copy_weights, deal, shared_like
@@ -24,6 +23,7 @@ from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays, copies
+from egparse.learners.shards.cocoa import Transport
 from egparse.learners.vectors import read, size, write
 from egparse.types import Floats, Longs
 
@@ -96,7 +96,7 @@ class ParallelGradient(Learner):
     def __init__(self, problem: Problem, config: GradientConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self.calls: Calls | None = None
+        self.calls: Transport | None = None
         """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(len(problem.part_starts) - 1, config.shards)
         self._room = problem.with_own_weights()
@@ -207,7 +207,7 @@ def gather_gradient(problem: Problem, loss: Loss, examples: Longs, room: Problem
     return total
 
 
-def gather_from(calls: Calls, problem: Problem, loss: Loss) -> tuple[float, Floats]:
+def gather_from(calls: Transport, problem: Problem, loss: Loss) -> tuple[float, Floats]:
     """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
     total, gradient = 0.0, np.zeros(size(problem))
     for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):

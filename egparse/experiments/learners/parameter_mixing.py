@@ -17,7 +17,6 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.mixing_once import (
     TO_THE_END,
@@ -41,6 +40,7 @@ from egparse.learners.losses import PERCEPTRON, Loss
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
 from egparse.learners.problem import Problem
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
+from egparse.learners.shards.cocoa import Transport
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
@@ -106,7 +106,7 @@ class ParameterMixing(Learner):
     ) -> None:
         super().__init__(problem)
         self.inner, self.config = inner, config
-        self.calls: Calls | None = None
+        self.calls: Transport | None = None
         """Where the shards are elsewhere, how they are reached."""
         self.shards = deal(self.n, config.shards)
 
@@ -214,11 +214,11 @@ class ParameterMixing(Learner):
     def _order(self, state: MixingState, p: int) -> PassOrder:
         return PassOrder(self.inner, self.n, (self.inner.seed, p, state.passes), state.outcomes[p])
 
-    def _train_elsewhere(self, state: MixingState, calls: Calls) -> list[ShardOutcome]:
+    def _train_elsewhere(self, state: MixingState, calls: Transport) -> list[ShardOutcome]:
         """One pass over each shard where it is."""
         count = len(self.shards)
         own = [(pass_elsewhere, self._start(state, p), self._order(state, p)) for p in range(count)]
-        found = calls.call_each("run", own)
+        found = calls.call("run", own)
         for p, (_, weights, average) in enumerate(found):
             for out, arrays in ((state.weights, weights), (state.averages, average)):
                 if arrays is not None:

@@ -34,13 +34,13 @@ import numpy as np
 from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
-from egparse.cluster.cocoa import Calls
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.parallel_gradient import gather_from
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
+from egparse.learners.shards.cocoa import Transport
 from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.types import Floats
 
@@ -125,7 +125,7 @@ class QuasiNewton(Learner):
         super().__init__(problem)
         self.config = config
         self._loss = Loss(config.beta, config.gamma)
-        self.calls: Calls | None = None
+        self.calls: Transport | None = None
         """Where the examples are in shards elsewhere, how these are reached."""
         self._twin = problem.with_own_weights()
         self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from egparse.experiments.report.markdown import escaped
 from egparse.experiments.report.record import Comparison
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "not possible"]
@@ -76,15 +75,3 @@ def counted(claims: Sequence[Claim]) -> str:
     """How many claims have which verdict, in words."""
     numbers = Counter(own.verdict for own in claims)
     return ", ".join(f"{numbers[verdict]} {verdict}" for verdict in VERDICTS if numbers[verdict])
-
-
-def claims_lines(claims: Sequence[Claim]) -> str:
-    """A table in Markdown with a row for each claim. Its columns do not line up in the source:
-    cells are sentences.
-    """
-    rows = [
-        ("The paper says", "Where", "Verdict", "Found here"),
-        ("---", "---", "---", "---"),
-        *((own.text, own.source, own.verdict.capitalize(), own.evidence) for own in claims),
-    ]
-    return "\n".join(f"| {' | '.join(map(escaped, row))} |" for row in rows)

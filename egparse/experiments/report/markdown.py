@@ -1,9 +1,10 @@
-"""Tables in Markdown, whose columns line up in the source too."""
+"""Tables in Markdown: of figures, whose columns line up in the source too, and of claims."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from egparse.experiments.report.claims import Claim
 from egparse.experiments.report.outcome import Table
 
 
@@ -35,3 +36,15 @@ def _row(cells: Iterator[str] | Sequence[str]) -> str:
 def escaped(cell: str) -> str:
     """The text of a cell, in which a bar would end it."""
     return cell.replace("|", "\\|")
+
+
+def claims_lines(claims: Sequence[Claim]) -> str:
+    """A table in Markdown with a row for each claim. Its columns do not line up in the source:
+    cells are sentences.
+    """
+    rows = [
+        ("The paper says", "Where", "Verdict", "Found here"),
+        ("---", "---", "---", "---"),
+        *((own.text, own.source, own.verdict.capitalize(), own.evidence) for own in claims),
+    ]
+    return "\n".join(f"| {' | '.join(map(escaped, row))} |" for row in rows)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from egparse.experiments.report.claims import Claim
+from egparse.experiments.report.claims import Claim
 
 
 class Table(NamedTuple):

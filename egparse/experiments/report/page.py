@@ -6,8 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from egparse.experiments.report.claims import claims_lines
-from egparse.experiments.report.markdown import table_lines
+from egparse.experiments.report.markdown import claims_lines, table_lines
 from egparse.experiments.report.outcome import Outcome
 
 _WIDTH = 100

@@ -7,11 +7,10 @@ from itertools import accumulate, pairwise
 from xml.etree.ElementTree import Element
 
 from egparse.schemes import Span, spans_of
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import MISSING, Sentence, places_in
 from egparse.service.pages.certainty import least, opacity, probability, shown
 from egparse.service.pages.dependency_drawing import runs_right_to_left
 from egparse.service.pages.markup import as_text, parsed, visible
-from egparse.surface import places_in
 
 _TEMPLATE = (
     '<mark class="entity" style="background: linear-gradient({bg}{alpha}, {bg}{alpha}), #fff">'

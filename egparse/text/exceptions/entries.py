@@ -17,8 +17,7 @@ from typing import IO, NamedTuple
 from egparse.errors import CorpusError
 from egparse.io.conllu import read_conllu
 from egparse.layers import LEMMAS, WORD_TAGS
-from egparse.sentences import MISSING, Sentence
-from egparse.surface import SPACE_AFTER_NO
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
 from egparse.text.exceptions.patterns import LETTERS, NUMBER, Pattern, pattern_of
 from egparse.text.treebank_text import surface_tokens
 

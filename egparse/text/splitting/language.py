@@ -11,10 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from egparse.errors import ConfigError
+from egparse.errors import ConfigError, did_you_mean
 from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence
-from egparse.similar import did_you_mean
 
 _FILE = re.compile(r"([a-z]{2,3})_([a-z0-9]+)-(?:ud-)?(?:train|dev|test)\b.*")
 _UD_CODES = {"no": "nb", "lzh": "zh", "yue": "zh"}

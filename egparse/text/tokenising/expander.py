@@ -17,7 +17,7 @@ from egparse.features.sequence import Division, LabelParts
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
-from egparse.sentences import MISSING, Sentence, SurfaceToken
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.sequences.model import SequenceModel, SequencePredictor, keys_at
 from egparse.storage.compressed_arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
@@ -32,7 +32,6 @@ from egparse.storage.schema import (
     ascend_within,
     starts_of,
 )
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.splitting.columns import Paragraph
 from egparse.text.tokenising.expander_columns import COLUMNS, expander_columns
 from egparse.text.tokenising.expansions.lexicon import (

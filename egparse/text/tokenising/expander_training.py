@@ -17,10 +17,9 @@ from egparse.evaluation.scores import Score
 from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER
-from egparse.sentences import Sentence
+from egparse.sentences import SPACE_AFTER_NO, Sentence
 from egparse.sequences.fit import SequenceExamples
 from egparse.sequences.task import Lesson, SequenceTask
-from egparse.surface import SPACE_AFTER_NO
 from egparse.text.tokenising.expander import MAX_LABELS, Expander, decisions_at, division_of
 from egparse.text.tokenising.expander_columns import COLUMNS
 from egparse.text.tokenising.expansions.known_words import KnownWords, frequency_of

@@ -10,8 +10,7 @@ from sample_treebank import sample
 from egparse.config.sections import TokeniserConfig
 from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
-from egparse.sentences import Sentence
-from egparse.surface import SPACES_BEFORE, blanks_after, unescaped
+from egparse.sentences import SPACES_BEFORE, Sentence, blanks_after, unescaped
 from egparse.text.tokenising.tokeniser import Tokeniser
 from egparse.text.tokenising.training import TokeniserTask
 from egparse.text.treebank_text import running_text, surface_tokens

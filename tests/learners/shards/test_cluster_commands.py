@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli.program import CORPORA, complaint, first_sentences, run
 from cli.test_cli_checkpoints import AFTER_WRITING, stopped
-from cluster.nodes import Nodes
+from learners.shards.nodes import Nodes
 from service.hub.local_server import serving
 
 from egparse.pipeline.model import Model

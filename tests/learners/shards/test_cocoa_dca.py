@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster.test_cocoa import (
+from learners.shards.test_cocoa import (
     DIGITS,
     PROBLEMS,
     C,
@@ -23,11 +23,18 @@ from cluster.test_cocoa import (
 )
 from learners.small_problems import FAMILY, trees
 
-from egparse.cluster.cocoa import LocalDCA, Round, ShardedDCA, ShardedState, ShardsConfig, in_turn
 from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
 from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
 from egparse.learners.problem import Problem
+from egparse.learners.shards.cocoa import (
+    LocalDCA,
+    Round,
+    ShardedDCA,
+    ShardedState,
+    ShardsConfig,
+    in_turn,
+)
 from egparse.learners.vectors import read
 from egparse.types import Floats
 

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from cluster.nodes import Nodes
-from cluster.test_cocoa import kind_of
+from learners.shards.nodes import Nodes
+from learners.shards.test_cocoa import kind_of
 from learners.small_problems import sample_trees, sequences
 
-from egparse.cluster.changes import FlatVector
-from egparse.cluster.cocoa import Connect, ShardedLearner, ShardsConfig, in_turn, sharded
 from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Problem
+from egparse.learners.shards.changes import FlatVector
+from egparse.learners.shards.cocoa import Connect, ShardedLearner, ShardsConfig, in_turn, sharded
 
 if TYPE_CHECKING:
-    from egparse.cluster.shards import Crew
+    from egparse.learners.shards.on_cluster import Crew
 
 PASSES = 3
 
@@ -109,11 +109,11 @@ def test_the_optimum_is_that_of_one_machine(crew: Crew) -> None:
 
 def test_a_shard_that_comes_back_with_other_numbers_is_refused() -> None:
     pytest.importorskip("ray")
-    from egparse.cluster import shards
     from egparse.errors import EgparseError
+    from egparse.learners.shards import on_cluster
 
-    worker = shards._Worker()
-    call = shards._Call("work", None, 1.5)
+    worker = on_cluster._Worker()
+    call = on_cluster._Call("work", None, 1.5)
 
     class Other:
         value = 1.25

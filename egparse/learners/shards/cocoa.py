@@ -43,7 +43,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from egparse.cluster.changes import Change, FlatVector, Moved, Vector
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAState, Tally
@@ -51,6 +50,7 @@ from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Learner, LearnerConfig, divide, visits_of
 from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays, restore
+from egparse.learners.shards.changes import Change, FlatVector, Moved, Vector
 from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs, UInt32s
 
@@ -84,14 +84,12 @@ class Round(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a shard did: the ``change`` of v that its examples make, d_k, and the ``bytes`` that it
-    takes at least; ``slope``, v'd_k, and ``square``, |d_k|^2; after it the sums over its examples
-    of the ``value`` of the dual and of the ``gain`` of the last visits. ``evaluations`` are the
-    inference calls of this round.
+    """What a shard did: the ``change`` of v that its examples make, d_k; ``slope``, v'd_k, and
+    ``square``, |d_k|^2; after it the sums over its examples of the ``value`` of the dual and of the
+    ``gain`` of the last visits. ``evaluations`` are the inference calls of this round.
     """
 
     change: Change
-    bytes: int
     slope: float
     square: float
     value: float
@@ -120,12 +118,16 @@ class Moments(NamedTuple):
     visits: int
 
 
+Arguments = tuple[Any, ...] | Sequence[tuple[Any, ...]]
+"""The arguments of a call: the same for all shards, or a list with those of each."""
+
+
 class Transport(Protocol):
     """Calls methods of all shards at once."""
 
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """What ``method`` of ``Shard`` returns for the arguments of each shard, in their order.
-        It returns when all are done, and raises what one of them raises.
+    def call(self, method: str, arguments: Arguments) -> list[Any]:
+        """What ``method`` of ``Shard`` or ``Examples`` returns for the arguments of each shard, in
+        their order. It returns when all are done, and raises what one of them raises.
         """
 
 
@@ -141,12 +143,12 @@ class InTurn:
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.shards = shards
 
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call(self, method: str, arguments: Arguments) -> list[Any]:
         """See ``Transport``."""
-        return [
-            getattr(shard, method)(*given)
-            for shard, given in zip(self.shards, arguments, strict=True)
-        ]
+        if isinstance(arguments, tuple):
+            arguments = [arguments] * len(self.shards)
+        calls = zip(self.shards, arguments, strict=True)
+        return [getattr(shard, method)(*given) for shard, given in calls]
 
 
 def in_turn(
@@ -297,7 +299,7 @@ class ShardedLearner(Learner):
 
     def saved(self) -> Any:
         """The states of the shards beside v."""
-        states: list[dict[str, Any]] = self.transport.call("state", [()] * self.shards)
+        states: list[dict[str, Any]] = self.transport.call("state", ())
         return states
 
     def restore(self, saved: Any) -> None:
@@ -317,7 +319,7 @@ class ShardedLearner(Learner):
             rise = grown - norm_change / (2 * c)
             size = 1.0 + abs(grown) + abs(norm_change) / c
             state.evaluations += sum(report.evaluations for report in reports)
-            state.bytes += sum(report.bytes for report in reports)
+            state.bytes += sum(report.change.bytes for report in reports)
             if not math.isfinite(rise):
                 raise EgparseError(f"shards: expected finite weights, got a rise of {rise}")
             if rise >= -_ROUNDING * size or sigma >= self.shards:
@@ -348,7 +350,7 @@ class ShardedLearner(Learner):
             changes = self._v.at(state.unknown)
         first: Any = Round(changes, *order) if method == "work" else changes
         own = (first,) if method == "work" else (first, *order)
-        results = self.transport.call(method, [own] * self.shards)
+        results = self.transport.call(method, own)
         state.unknown = np.zeros(0, np.uint32)
         return results
 
@@ -452,7 +454,7 @@ class ShardedDCA(ShardedLearner):
     def _shortfalls(self, state: ShardedState) -> list[Change]:
         """What is to be added to v, for each shard."""
         if self._short is None or self._short[0] != state.rounds:
-            moments: list[Moments] = self.transport.call("moments", [()] * self.shards)
+            moments: list[Moments] = self.transport.call("moments", ())
             self._short = (
                 state.rounds,
                 [
@@ -562,7 +564,7 @@ class Shard:
         moved = self._moved_from(factor)
         slope = moved.slope / factor if factor else 0.0
         value, gain = self.local.value, self.local.gain
-        return Report(moved.change, moved.bytes, slope, moved.square, value, gain, evaluations)
+        return Report(moved.change, slope, moved.square, value, gain, evaluations)
 
     def _moved_from(self, factor: float) -> Moved:
         """What u differs by from ``factor`` v."""
@@ -758,16 +760,6 @@ class LocalDCA:
     def counts(self) -> dict[str, float]:
         """The tally of the last pass."""
         return asdict(self._now.tally)
-
-
-class Calls(Protocol):
-    """How methods of ``Examples`` are called for all shards at once."""
-
-    def call(self, method: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """What the method returns for each shard, with equal arguments."""
-
-    def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """What it returns with the arguments of each shard."""
 
 
 class Examples:

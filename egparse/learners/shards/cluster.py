@@ -1,4 +1,5 @@
-"""The connection to a Ray cluster, or a Ray that is started on this machine.
+"""A Ray cluster, or a Ray that is started on this machine: the connection to it, and the results of
+calls, while it may lose nodes.
 
 Ray has no authentication: whoever reaches its ports may run programs there. A Ray that is started
 here listens on the loopback interface only.
@@ -8,16 +9,24 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import signal
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.extras import import_with_extra
+from egparse.errors import ConfigError, EgparseError, import_with_extra
 
 TIMEOUT = 5.0
 """Seconds in which a cluster has to answer."""
+
+PATIENCE = 600.0
+"""Seconds for which a run waits for nodes in place of those that were lost."""
+
+_LOOK_EVERY = 5.0
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -107,3 +116,63 @@ def _require_processors(workers: int, where: str) -> None:
         raise EgparseError(
             f"--workers: expected at most {found}, the processors of {where}, got {workers}"
         )
+
+
+def results_of(references: Sequence[Any]) -> list[Any]:
+    """The results of calls of as many workers.
+
+    Raises:
+        EgparseError: raised by a call; or a worker was lost and not replaced.
+    """
+    _wait(references, len(references), len(references))
+    return [result_of(reference) for reference in references]
+
+
+def first_of(references: Sequence[Any], workers: int) -> list[Any]:
+    """Those of some calls of ``workers`` workers that are done, at least one.
+
+    Raises:
+        EgparseError: all workers were lost and not replaced.
+    """
+    return _wait(references, 1, workers)
+
+
+def result_of(reference: Any) -> Any:
+    """What a call returns.
+
+    Raises:
+        EgparseError: raised by the call; or its worker was lost and not replaced.
+    """
+    import ray
+    from ray.exceptions import RayError, RayTaskError
+
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, EgparseError):
+            raise EgparseError(str(error.cause)) from None
+        raise
+    except RayError as error:
+        first = _COLOURS.sub("", str(error)).strip().partition("\n")[0]
+        raise EgparseError(f"the cluster lost a worker and could not replace it: {first}") from None
+
+
+def _wait(references: Sequence[Any], count: int, workers: int) -> list[Any]:
+    """At least ``count`` calls that are done. It waits as long as there are processors for all
+    workers, and otherwise for new nodes.
+    """
+    import ray
+
+    since = time.monotonic()
+    while True:
+        done, _ = ray.wait(list(references), num_returns=count, timeout=_LOOK_EVERY)
+        if len(done) >= count:
+            return list(done)
+        found = processors()
+        if found >= workers:
+            since = time.monotonic()
+        elif time.monotonic() - since > PATIENCE:
+            raise EgparseError(
+                f"expected {workers} processors in the cluster, one for each worker, got {found} "
+                f"for {PATIENCE:g} seconds"
+            )

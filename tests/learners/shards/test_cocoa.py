@@ -18,16 +18,6 @@ from learners.small_problems import FAMILY, sample_trees, sequences, trees
 from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
-from egparse.cluster.changes import Change, FlatVector
-from egparse.cluster.cocoa import (
-    Round,
-    Shard,
-    ShardedLearner,
-    ShardedState,
-    ShardsConfig,
-    in_turn,
-    sharded,
-)
 from egparse.errors import ConfigError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.exact_dca import ExactDCA
@@ -39,6 +29,17 @@ from egparse.learners.learner import Learner, LearnerConfig, divide
 from egparse.learners.losses import NAMED, Loss
 from egparse.learners.offset_problem import OffsetProblem
 from egparse.learners.problem import Problem
+from egparse.learners.shards.changes import Change, FlatVector
+from egparse.learners.shards.cocoa import (
+    Arguments,
+    Round,
+    Shard,
+    ShardedLearner,
+    ShardedState,
+    ShardsConfig,
+    in_turn,
+    sharded,
+)
 from egparse.learners.vectors import read, squared_norm
 
 C = 2.0
@@ -81,7 +82,9 @@ class Piped:
     def __init__(self, shards: Sequence[Shard]) -> None:
         self.shards, self.sent = shards, list[int]()
 
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call(self, method: str, arguments: Arguments) -> list[Any]:
+        if isinstance(arguments, tuple):
+            arguments = [arguments] * len(self.shards)
         asked = [pickle.dumps(own) for own in arguments]
         answers = [
             pickle.dumps(getattr(shard, method)(*pickle.loads(own)))

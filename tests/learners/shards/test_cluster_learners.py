@@ -18,7 +18,7 @@ from egparse.learners.registry import build
 from egparse.learners.sgd import copies, restore
 
 if TYPE_CHECKING:
-    from egparse.cluster.shards import Crew
+    from egparse.learners.shards.on_cluster import Crew
 
 
 def trained(name: str, options: dict[str, Any], passes: int, jobs: Jobs) -> tuple[Any, Any]:

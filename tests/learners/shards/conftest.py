@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
-from cluster.nodes import Nodes, nodes
+from learners.shards.nodes import Nodes, nodes
 
 if TYPE_CHECKING:
-    from egparse.cluster.shards import Crew
+    from egparse.learners.shards.on_cluster import Crew
 
 
 @pytest.fixture(scope="session")
@@ -18,7 +18,7 @@ def cluster() -> Iterator[Nodes]:
     """Two nodes with a processor each, to which this process is connected."""
     if find_spec("ray") is None:  # not imported before its settings are made
         pytest.skip("Ray is not installed (the extra ray)")
-    from egparse.cluster.connection import connected
+    from egparse.learners.shards.cluster import connected
 
     with nodes(2) as found, connected(2, found.address):
         yield found
@@ -27,7 +27,7 @@ def cluster() -> Iterator[Nodes]:
 @pytest.fixture(scope="module")
 def crew(cluster: Nodes) -> Iterator[Crew]:
     """Workers that serve one test after the other."""
-    from egparse.cluster.shards import Crew
+    from egparse.learners.shards.on_cluster import Crew
 
     with Crew(snapshot_every=3) as found:
         yield found

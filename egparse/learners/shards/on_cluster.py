@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 
 import ray
 
-from egparse.cluster.changes import FlatVector
-from egparse.cluster.cocoa import Examples, Report, Shard, ShardsConfig, sharded
-from egparse.cluster.waiting import results_of
 from egparse.errors import EgparseError
 from egparse.learners.learner import Learner, LearnerConfig, divide
 from egparse.learners.problem import Problem
+from egparse.learners.shards.changes import FlatVector
+from egparse.learners.shards.cluster import results_of
+from egparse.learners.shards.cocoa import Arguments, Examples, Report, Shard, ShardsConfig, sharded
 
 SNAPSHOT_EVERY = 8
 """Rounds between two snapshots of the dual variables: as many as a pass has."""
@@ -131,13 +131,10 @@ class Crew(AbstractContextManager["Crew"]):
         ]
         return RayShards(self, made, FlatVector.of(problem))
 
-    def gather(self, problem: Problem, shards: int) -> RayExamples:
-        """Divide a problem into so many shards of examples."""
-        made = [
-            (Examples, (problem.shard(those.start, those.stop),))
-            for those in divide(problem, shards)
-        ]
-        return RayExamples(RayShards(self, made))
+    def gather(self, problem: Problem, shards: int) -> RayShards:
+        """Divide a problem into so many ``Examples``."""
+        examples = divide(problem, shards)
+        return RayShards(self, [(Examples, (problem.shard(e.start, e.stop),)) for e in examples])
 
     def hire(self, count: int) -> list[Any]:
         """So many workers for a new problem."""
@@ -169,12 +166,14 @@ class RayShards:
         self._rounds = 0
         self._pasts = [_Past(ray.put(own), None, None, ()) for own in made]
 
-    def call(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+    def call(self, method: str, arguments: Arguments) -> list[Any]:
         """See ``Transport``.
 
         Raises:
             EgparseError: a shard raised it; or Ray could not restart one.
         """
+        if isinstance(arguments, tuple):
+            arguments = [arguments] * len(self.workers)
         if method == "work":
             if (
                 self._rounds
@@ -209,21 +208,6 @@ class RayShards:
             _Past(past.made, ray.put(state), v, ())
             for past, state in zip(self._pasts, results_of(waiting), strict=True)
         ]
-
-
-class RayExamples:
-    """See ``cocoa.Calls``."""
-
-    def __init__(self, shards: RayShards) -> None:
-        self._shards = shards
-
-    def call(self, method: str, arguments: tuple[Any, ...]) -> list[Any]:
-        """See ``Calls``."""
-        return self.call_each(method, [arguments] * len(self._shards.workers))
-
-    def call_each(self, method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """See ``Calls``."""
-        return self._shards.call(method, arguments)
 
 
 def _put(arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

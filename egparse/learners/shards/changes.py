@@ -41,14 +41,11 @@ class Change(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """A change of a vector, its product with the vector that it started from, its square, and the
-    bytes that it has at least, by all entries or by the moved ones with their numbers.
-    """
+    """A change of a vector, its product with the vector that it started from, and its square."""
 
     change: Change
     slope: float
     square: float
-    bytes: int
 
 
 class FlatVector:
@@ -100,15 +97,11 @@ class FlatVector:
                 break
             self._room += self._room
         change = self._compact(places[:count].copy(), values[:count].copy())
-        return Moved(change, slope, square, change.bytes)
-
-    def _bytes_of(self, count: int) -> int:
-        """The size of so many entries with their numbers."""
-        return count * (4 + self.arrays[0].itemsize)
+        return Moved(change, slope, square)
 
     def _compact(self, places: UInt32s, values: Vector) -> Change:
         """The entries with their numbers or, if that is less, all entries."""
-        if self._bytes_of(len(values)) < self.size * values.itemsize:
+        if len(values) * (4 + values.itemsize) < self.size * values.itemsize:
             return Change(places, values)
         whole = np.zeros(self.size, values.dtype)
         whole[places] = values

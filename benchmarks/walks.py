@@ -1,0 +1,106 @@
+"""How far a reader walks through the files that drive the work: of ``egparse parse`` for a sentence
+from the command to the output, of training from ``train`` to the first pass.
+
+Usage: python benchmarks/walks.py {parse,train}
+
+The reader follows each function once, where it is first called, in the rooms that say what is done
+when (``DRIVERS``), and takes the functions of other rooms at their word. A *stay* is a run of such
+functions in one file, a *return* a stay in a file that had been left before. Calls are recorded by
+``sys.setprofile`` in the main thread, those of importing left out.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from contextlib import redirect_stdout, suppress
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import CodeType, FrameType
+
+import egparse
+
+PACKAGE = Path(egparse.__file__).parent
+TRAIN = PACKAGE.parent / "corpora" / "en_sample-dev.conllu"
+DRIVERS = {"parse": ("cli",), "train": ("training", "config", "fitting")}
+
+
+class Walk:
+    """The steps of a walk, file and function, from the ``first`` function of this name in some
+    rooms to the ``last`` one, outside of them.
+    """
+
+    def __init__(self, rooms: tuple[str, ...], first: str, last: str) -> None:
+        self.steps: list[tuple[str, str]] = []
+        self._rooms, self._first, self._last = rooms, first, last
+        self._known = set[CodeType]()
+
+    def __call__(self, frame: FrameType, event: str, argument: object) -> None:
+        """Note a call; for ``sys.setprofile``.
+
+        Raises:
+            SystemExit: the walk is at its end.
+        """
+        code, file = frame.f_code, _file_of(frame)
+        if event != "call" or not file or code in self._known or code.co_name[0] == "<":
+            return
+        if code.co_name == self._last and _room(file) not in self._rooms:
+            raise SystemExit
+        if self.steps:
+            is_step = self._caller(frame.f_back) in self._rooms
+        else:
+            is_step = code.co_name == self._first
+        if is_step and _room(file) in self._rooms:
+            self._known.add(code)
+            self.steps.append((file, code.co_name))
+
+    def _caller(self, frame: FrameType | None) -> str:
+        """The room of the function of the package that called; empty if a module was imported."""
+        while frame is not None:
+            file, name = _file_of(frame), frame.f_code.co_name
+            if name == "<module>" and file:
+                break
+            if file and name[0] != "<":
+                return _room(file)
+            frame = frame.f_back
+        return ""
+
+
+def _room(file: str) -> str:
+    return file.partition("/")[0]
+
+
+def _file_of(frame: FrameType) -> str:
+    """The file of a function below the package, empty of another one."""
+    path = frame.f_code.co_filename
+    return path[len(str(PACKAGE)) + 1 :] if path.startswith(f"{PACKAGE}/") else ""
+
+
+def main() -> None:
+    """Print the stays of a walk, and how many they are."""
+    command = sys.argv[1]
+    train = command == "train"
+    walk = Walk(DRIVERS[command], *(("train", "iterate") if train else ("main", "")))
+    sys.stdin = io.TextIOWrapper(io.BytesIO(b"She saw the man.\n"))
+    from egparse import __main__ as program
+
+    with TemporaryDirectory() as folder, redirect_stdout(sys.stderr), suppress(SystemExit):
+        out = ["-o", f"{folder}/model.egp"]
+        given = [str(TRAIN), *out] if train else ["en_ewt", "-", "--format", "text"]
+        sys.argv = ["egparse", command, *given]
+        sys.setprofile(walk)
+        program.main()
+    sys.setprofile(None)
+    stays = [
+        (file, [one for _, one in steps]) for file, steps in groupby(walk.steps, lambda s: s[0])
+    ]
+    for file, functions in stays:
+        print(f"{file}: {', '.join(functions)}")
+    files = {file for file, _ in stays}
+    returns = len(stays) - len(files)
+    print(f"{len(stays)} stays, {returns} returns, {len(files)} files, {len(walk.steps)} functions")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""Work on a cluster, by Ray: the shards of training, and annotation."""
