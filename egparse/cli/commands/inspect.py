@@ -123,8 +123,7 @@ def inspect_cli(
             require_file(facts, "facts of a model in TOML")
         check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
         if as_card:
-            from egparse.service.hub.card_metadata import metadata_of
-            from egparse.service.hub.cards import card
+            from egparse.service.hub.cards import card, metadata_of
             from egparse.service.hub.resolve import find_model
 
             path = find_model(model)

@@ -39,7 +39,7 @@ def package(
     Raises:
         EgparseError: as for ``spacy_components.packaging.package``, or faulty facts.
     """
-    from egparse.service.hub.card_metadata import metadata_of
+    from egparse.service.hub.cards import metadata_of
     from egparse.service.hub.resolve import find_model
     from egparse.storage.header import read_model_header
 

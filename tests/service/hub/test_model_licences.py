@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from house.package import ROOT
 
-from egparse.service.hub.card_metadata import metadata_of
+from egparse.service.hub.cards import metadata_of
 from egparse.spacy_components.packaging import licence_expression
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -11,8 +11,7 @@ from house.package import ROOT
 import egparse
 from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
-from egparse.service.hub.card_metadata import metadata_of
-from egparse.service.hub.cards import card
+from egparse.service.hub.cards import card, metadata_of
 
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))
 LARGEST = 23_000_000  # bytes, of which three millions are for tokens, words and lemmas

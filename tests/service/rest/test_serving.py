@@ -18,8 +18,14 @@ from sample_treebank import taggers, without
 from egparse.errors import ConfigError, EgparseError
 from egparse.pipeline.model import Model
 from egparse.service.rest import application as web
-from egparse.service.rest.forms import MULTIPART, URL_ENCODED, parameters_of
-from egparse.service.rest.process import Refused, process, understood
+from egparse.service.rest.process import (
+    MULTIPART,
+    URL_ENCODED,
+    Refused,
+    parameters_of,
+    process,
+    understood,
+)
 from egparse.service.rest.served_models import ServedModel, ServedModels, load_models
 
 MODELS = Path(__file__).resolve().parents[3] / "models"
