@@ -31,7 +31,7 @@ _SETTINGS: dict[str, Any] = {
 class Component(NamedTuple):
     """A component: the class of its pipe, the layers that it predicts, the attributes that it sets,
     its settings with their default values, besides ``model`` and ``scorer``, and the weights of its
-    scores. With the setting ``use_tags`` it predicts from the tags of the Doc.
+    scores.
     """
 
     pipe: str
@@ -145,7 +145,7 @@ def _factory(kind: str, component: Component) -> Callable[..., EgparsePipe]:
         awaits_copy = _is_loaded_from_folder(nlp, name)
         _require_egparse(nlp)
         made: EgparsePipe = getattr(pipes, component.pipe)(
-            nlp.vocab, name, awaits_copy=awaits_copy, **settings
+            nlp.vocab, name, component.layers, awaits_copy=awaits_copy, **settings
         )
         return made
 

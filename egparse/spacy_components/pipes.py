@@ -29,7 +29,6 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, SurfaceToken
 from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
 from egparse.spacy_components.documents import Batch, columns_of, read
-from egparse.spacy_components.factories import COMPONENTS
 from egparse.spacy_components.label_tables import (
     BEGINS,
     INSIDE,
@@ -66,6 +65,8 @@ class EgparsePipe(LearningPipe, Pipe):
     only when it gets another model, so threads may share it.
     """
 
+    uses = WORD_TAGS
+
     n_words: ClassVar[int] = MOST_WORDS
     """Annotated at a time."""
 
@@ -75,16 +76,11 @@ class EgparsePipe(LearningPipe, Pipe):
     hide_labels: ClassVar[bool] = False
     """Whether the labels are none that say something to users."""
 
-    def __init_subclass__(cls, *, kind: str = "") -> None:
-        super().__init_subclass__()
-        if kind:
-            cls.predicts = COMPONENTS[kind].layers
-            cls.uses = WORD_TAGS if "use_tags" in COMPONENTS[kind].settings else ()
-
     def __init__(
         self,
         vocab: Vocab,
         name: str,
+        predicts: tuple[str, ...],
         *,
         model: str | None = None,
         overwrite: bool = False,
@@ -94,7 +90,7 @@ class EgparsePipe(LearningPipe, Pipe):
         awaits_copy: bool = False,
     ) -> None:
         self.overwrite, self.use_tags, self.scorer = overwrite, use_tags, scorer
-        self.probabilities = probabilities
+        self.predicts, self.probabilities = predicts, probabilities
         if probabilities:
             register()
         self.start(vocab, name, model, awaits_copy)
@@ -281,13 +277,14 @@ def _excepted(
     return constrain
 
 
-class EgparseSenter(EgparsePipe, kind="senter"):
+class EgparseSenter(EgparsePipe):
     """Sets sentence starts, by the model's sentence splitter or, if it has none, by rule.
 
     Unless ``overwrite``, tokens that a Doc marks as starting a sentence, or as not starting one,
     are kept so. A parsed Doc is not changed: its sentences are those of its trees.
     """
 
+    uses = ()
     hide_labels = True  # there are none
 
     def annotate(self, docs: Sequence[Doc]) -> None:
@@ -298,7 +295,7 @@ class EgparseSenter(EgparsePipe, kind="senter"):
             batch.put({"SENT_START": batch.start_codes().view(np.uint64)})
 
 
-class EgparseTagger(EgparsePipe, kind="tagger"):
+class EgparseTagger(EgparsePipe):
     """Sets POS, TAG and MORPH to UPOS, XPOS and FEATS; TAG to UPOS if the model has no XPOS.
 
     Unless ``overwrite``, existing tags are kept, and later layers are predicted from them.
@@ -343,7 +340,7 @@ class EgparseTagger(EgparsePipe, kind="tagger"):
         )
 
 
-class EgparseLemmatizer(EgparsePipe, kind="lemmatizer"):
+class EgparseLemmatizer(EgparsePipe):
     """Sets LEMMA; that of white space is the white space, as in spaCy's lemmatizer.
 
     Unless ``overwrite``, existing lemmas are kept. The tags of the Doc are used; missing ones are
@@ -364,7 +361,7 @@ class EgparseLemmatizer(EgparsePipe, kind="lemmatizer"):
         self.put_probabilities(batch, {"lemma": found[LEMMAS].probabilities})
 
 
-class EgparseNer(EgparsePipe, kind="ner"):
+class EgparseNer(EgparsePipe):
     """Sets entities, with the types of the model's training data.
 
     Unless ``overwrite``, the entities of a Doc are kept, predicted entities that overlap them are
@@ -445,7 +442,7 @@ class ScoredParse(NamedTuple):
     log_probability: float
 
 
-class EgparseParser(EgparsePipe, kind="parser"):
+class EgparseParser(EgparsePipe):
     """Sets a tree for each sentence, in spaCy's terms: the root is its own head, with label ROOT.
 
     Sentence starts of a Doc are kept, missing ones are predicted first. White space is attached to

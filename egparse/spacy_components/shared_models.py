@@ -187,7 +187,7 @@ def _siblings(function: Callable[..., Any], variable: str) -> Iterable[bytes]:
 class ModelHolder:
     """A component that has, shares and stores a model."""
 
-    predicts: ClassVar[tuple[str, ...]] = ()
+    predicts: tuple[str, ...] = ()
     """The layers to predict; a model must have one of them (a sentence splitter has none)."""
 
     uses: ClassVar[tuple[str, ...]] = ()

@@ -290,19 +290,18 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
             for source in facts.sources
         ]
         yield _table(("source", "release", "licence", "authors"), rows)
-    parts = [("training", _count(record.get("sentences")), _count(record.get("words")))]
+    parts = [("training", record.get("sentences"), record.get("words"))]
     if "development_sentences" in record:
-        parts.append(("development", _count(record["development_sentences"]), ""))
+        parts.append(("development", record["development_sentences"], None))
     tested = facts.scores.predicted or facts.scores.gold_tags
     if tested is not None:
         counts = tested["counts"]
-        parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
+        parts.append(("test", counts["sentences"], counts["words"]))
     yield _table(("part", "sentences", "words"), parts, "lrr")
     if tables := record.get("classes"):
         of_tables = [
-            (one["name"], one["source"], one["licence"] or _UNKNOWN, *map(_count, sizes))
+            (one["name"], one["source"], one["licence"] or _UNKNOWN, one["forms"], one["classes"])
             for one in tables
-            for sizes in [(one["forms"], one["classes"])]
         ]
         yield "Word classes, of which the model holds what it needs:"
         yield _table(("table", "source", "licence", "forms", "classes"), of_tables, "lllrr")
@@ -316,18 +315,14 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
     record, configuration = header["record"], header["config"]
     labels = header.get("labels", {})
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for layer, task in record.get("tasks", {}).items():
         scores = task.get("scores") or {}
         numbers = {layer: len(known) for layer, known in labels.items()}
         title = joined_titles(scores) if scores else LAYER_NAMES.get(layer, layer)
         count = task.get("combinations", numbers.get(layer))
-        passes = str(task.get("iteration", ""))
-        rows.append((title, _count(count), passes, _per_cent(task.get("score"))))
-        rows += [
-            (LAYER_NAMES[one], _count(numbers.get(one)), "", _per_cent(score))
-            for one, score in scores.items()
-        ]
+        rows.append((title, count, task.get("iteration"), task.get("score")))
+        rows += [(LAYER_NAMES[one], numbers.get(one), None, score) for one, score in scores.items()]
     if rows:
         words = "tags and lemmas" if "lemmas" in record["tasks"] else "tags"
         together = any(task.get("scores") for task in record["tasks"].values())
@@ -378,12 +373,16 @@ def _scores(facts: CardMetadata) -> Iterator[str]:
     def cell(run: Mapping[str, Any], metric: str) -> str:
         return "given" if run is tested.gold_tags and metric in _GIVEN else _interval(run, metric)
 
-    metrics = [(name, *(cell(run, key) for run in runs.values())) for key, name in _METRICS.items()]
-    metrics += [
-        (name, *(_per_cent((run.get("segmentation") or {}).get(key)) for run in runs.values()))
+    rows: list[tuple[object, ...]] = [
+        (name, *(cell(run, key) for run in runs.values())) for key, name in _METRICS.items()
+    ]
+    rows += [
+        (name, *((run.get("segmentation") or {}).get(key) for run in runs.values()))
         for key, name in _SEGMENTS.items()
     ]
-    yield _table(("metric", *runs), [row for row in metrics if set(row[1:]) - {"", "given"}], align)
+    yield _table(
+        ("metric", *runs), [row for row in rows if set(row[1:]) - {"", None, "given"}], align
+    )
     others = [
         (shown, *(_attachment(run, name) for run in runs.values()))
         for name, shown in _CONVENTIONS.items()
@@ -416,8 +415,10 @@ def _section(title: str, parts: Iterable[str]) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> str:
-    """A table in Markdown; columns that are empty in all rows are left out."""
+def _table(headings: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
+    """A table in Markdown; columns that are empty in all rows are left out. Scores have two
+    decimals, and None is an empty cell.
+    """
     lines = [tuple(_cell(cell) for cell in row) for row in rows]
     kept = [column for column in range(len(headings)) if any(line[column] for line in lines)]
     rule = [
@@ -429,8 +430,12 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = 
     )
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else " ".join(str(value).replace("|", "\\|").split())
 
 
 def _link(text: str, address: str) -> str:
@@ -440,14 +445,6 @@ def _link(text: str, address: str) -> str:
 def _listed(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _count(number: int | None) -> str:
-    return "" if number is None else f"{number:,}"
-
-
-def _per_cent(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
 
 
 def _setting(value: Any) -> str:
