@@ -53,7 +53,6 @@ class Batch(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens, with white space."""
         return int(self.token_starts[-1])
 
     @property
@@ -64,7 +63,6 @@ class Batch(NamedTuple):
         return found
 
     def sentences(self) -> list[list[str]]:
-        """The forms of the words of each sentence."""
         return [self.forms[first:end] for first, end in pairwise(self.starts.tolist())]
 
     def on_tokens(
@@ -88,7 +86,6 @@ class Batch(NamedTuple):
                 doc.from_array(numbers, cast("Any", table[tokens]))  # typed as signed
 
     def slices(self) -> Iterator[tuple[Doc, slice]]:
-        """Each Doc with its tokens."""
         for doc, (first, end) in zip(self.docs, pairwise(self.token_starts.tolist()), strict=True):
             yield doc, slice(first, end)
 

@@ -133,7 +133,6 @@ def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer
 
 
 def _factory(kind: str, component: Component) -> Callable[..., EgparsePipe]:
-    """Register the factory ``egparse_<kind>``."""
     scorer = {"@scorers": f"egparse.{kind}_scorer.v1"}
     defaults = {"model": None, **component.settings, "scorer": scorer}
 

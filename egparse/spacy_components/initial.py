@@ -210,7 +210,6 @@ def end_training_loop(nlp: Language, finished: Collection[object]) -> None:
 
 
 def _check_labels(sentences: Sequence[Sentence], labels: Mapping[str, Sequence[str]]) -> None:
-    """Refuse the first label of the sentences that is not among those that are allowed."""
     for layer, allowed in labels.items():
         found = {value for sentence in sentences for value in getattr(sentence, layer, ())}
         if layer == "spans":

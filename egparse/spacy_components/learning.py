@@ -68,18 +68,15 @@ class Branch(SharedModel):
         self.now._is_now(checksum)
 
     def layers_of(self, member: ModelHolder) -> tuple[str, ...]:
-        """The layers that a component moves."""
         others = {layer for one in self.members if one is not member for layer in one.predicts}
         used = tuple(layer for layer in member.uses if layer not in others)
         return (*used, *member.predicts)
 
     def update(self, sentences: Sequence[Sentence], layers: Collection[str]) -> dict[str, float]:
-        """Make one step; see ``StepLearner.update``."""
         with self._lock:
             return self.learner.update(sentences, layers)
 
     def add_labels(self, layer: str, labels: Sequence[str]) -> int:
-        """See ``StepLearner.add_labels``."""
         with self._lock:
             return self.learner.add_labels(layer, labels)
 
@@ -120,7 +117,6 @@ class LearningPipe(ModelHolder):
 
     @property
     def is_trainable(self) -> bool:
-        """True: ``nlp.update`` learns, unless the component is frozen."""
         return True
 
     def initialize(

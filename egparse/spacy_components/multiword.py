@@ -76,11 +76,9 @@ class Expanded(NamedTuple):
         return self.firsts[self.batch.starts]
 
     def sentences(self) -> list[list[str]]:
-        """The forms of the words of each sentence."""
         return [self.forms[first:end] for first, end in pairwise(self.bounds.tolist())]
 
     def tokens(self) -> list[list[SurfaceToken]]:
-        """The multiword tokens of each sentence."""
         bounds = self.bounds
         found: list[list[SurfaceToken]] = [[] for _ in bounds[1:]]
         for token, words in sorted(self.entries.items()):
@@ -172,7 +170,6 @@ class Expanded(NamedTuple):
         return np.where(own > 0, tokens - first_tokens + 1, 0).astype(np.int32)
 
     def _place(self, token: int, head: int) -> list[int] | None:
-        """The head of a word, as ``Word`` has it."""
         if head == 0:
             return None
         starts = self.batch.starts

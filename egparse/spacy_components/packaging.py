@@ -260,7 +260,6 @@ def _build(folder: Path, wheel: bool, sdist: bool) -> list[str]:
 def _write(
     folder: Path, path: Path, model: Model, facts: CardMetadata, name: str, version: str
 ) -> tuple[str, ...]:
-    """Write the sources of the package; returns its components."""
     module = folder / name
     pipeline = module / f"{name}-{version}"
     pipeline.mkdir(parents=True)

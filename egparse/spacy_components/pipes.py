@@ -115,11 +115,9 @@ class EgparsePipe(LearningPipe, Pipe):
         return self.use_tags
 
     def put(self, batch: Batch, found: Prediction) -> None:
-        """Write a prediction into the Docs."""
         raise NotImplementedError
 
     def __call__(self, doc: Doc) -> Doc:
-        """Annotate one Doc in place."""
         self._annotate([doc])
         return doc
 
@@ -197,7 +195,6 @@ class EgparsePipe(LearningPipe, Pipe):
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """The layers of the model that this component predicts or looks at."""
         wanted = (*self.predicts, *self.uses)
         return tuple(layer for layer in self.required_model.layers if layer in wanted)
 
@@ -231,7 +228,6 @@ class EgparsePipe(LearningPipe, Pipe):
         }
 
     def as_spacy(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """Labels as spaCy writes them, sorted."""
         return tuple(sorted(labels))
 
     @property
@@ -288,7 +284,6 @@ class EgparseSenter(EgparsePipe):
     hide_labels = True  # there are none
 
     def annotate(self, docs: Sequence[Doc]) -> None:
-        """Split Docs into sentences."""
         open_docs = [doc for doc in docs if len(doc) and not _is_parsed(doc)]
         if open_docs:
             batch = self.read(open_docs, keep_starts=not self.overwrite)
@@ -313,7 +308,6 @@ class EgparseTagger(EgparsePipe):
         return not self.overwrite
 
     def put(self, batch: Batch, found: Prediction) -> None:
-        """Tag Docs in place."""
         tables, strings, morphology = self.tables, self.vocab.strings, self.vocab.morphology
         columns = {
             LAYERS_OF_TOKENS[layer]: (tables.of[layer], found[layer])
@@ -351,7 +345,6 @@ class EgparseLemmatizer(EgparsePipe):
     hide_labels = True  # they are edit scripts
 
     def put(self, batch: Batch, found: Prediction) -> None:
-        """Set the lemmas of Docs."""
         lemmas, add = found[LEMMAS].values, self.vocab.strings.add
         numbers = {lemma: add(lemma) for lemma in set(lemmas)}
         column = batch.held["ORTH"].copy()
@@ -371,7 +364,6 @@ class EgparseNer(EgparsePipe):
     kept = _ENTITIES
 
     def put(self, batch: Batch, found: Prediction) -> None:
-        """Set the entities of Docs."""
         spans = self.tables.spans
         assert spans is not None
         columns = entity_columns(batch, found["spans"].values, spans)
@@ -381,7 +373,6 @@ class EgparseNer(EgparsePipe):
         self.put_probabilities(batch, {"ent": found["spans"].probabilities})
 
     def as_spacy(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """The types of entities."""
         return super().as_spacy([*{label[2:] for label in labels if label[2:]}])
 
 
@@ -462,7 +453,6 @@ class EgparseParser(EgparsePipe):
         super().annotate([doc for doc in docs if self.overwrite or not _is_parsed(doc)])
 
     def put(self, batch: Batch, found: Prediction) -> None:
-        """Write trees and labels into the Docs."""
         of_heads, of_labels = found["heads"], found.get("deprels", Values(None))
         heads, deps = self._on_tokens(batch, of_heads.values, of_labels.values)
         roots = np.flatnonzero(heads == np.arange(len(heads)))
@@ -495,7 +485,6 @@ class EgparseParser(EgparsePipe):
             batch.put({"SENT_START": wanted})
 
     def as_spacy(self, labels: Sequence[str]) -> tuple[str, ...]:
-        """Labels of arcs, with ROOT for the root."""
         return super().as_spacy([*map(to_spacy, labels)])
 
     def k_best(self, doc: Doc, k: int) -> list[list[ScoredParse]]:

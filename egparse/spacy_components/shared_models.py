@@ -88,12 +88,10 @@ class SharedModel:
 
     @property
     def model(self) -> Model:
-        """The model."""
         return self._model
 
     @property
     def checksum(self) -> bytes | None:
-        """The checksum of its file."""
         return self._checksum
 
     def save(self, path: Path) -> None:
@@ -102,7 +100,6 @@ class SharedModel:
         self._is_now(header_digest(path))
 
     def to_bytes(self) -> bytes:
-        """The model file."""
         data = self.model.to_bytes()
         self._is_now(data[HEADER_DIGEST])
         return data
@@ -125,7 +122,6 @@ def load(path: Path) -> SharedModel:
 
 
 def _of_file(data: bytes) -> SharedModel:
-    """The model of the bytes of a model file; see ``load``."""
     return _loaded(data[HEADER_DIGEST], lambda: Model.from_bytes(data))
 
 
@@ -403,7 +399,6 @@ class ModelHolder:
 
 
 def _holds(path: Path, checksum: bytes | None) -> bool:
-    """Whether a file holds the model with a checksum."""
     try:
         return checksum is not None and header_digest(path) == checksum
     except EgparseError:

@@ -58,7 +58,6 @@ class EgparseTokenizer(ModelHolder):
         return next(self._docs([text]))
 
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
-        """The Docs of a stream of texts."""
         stream = iter(texts)
         while batch := list(islice(stream, batch_size)):
             yield from self._docs(batch)
@@ -108,7 +107,6 @@ class EgparseTokenizer(ModelHolder):
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The model and the special cases as bytes."""
         model = super().to_bytes(exclude=exclude)
         if self._special is None:
             return model
@@ -116,7 +114,6 @@ class EgparseTokenizer(ModelHolder):
         return _MARK + len(special).to_bytes(8, "little") + special + model
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Take what ``to_bytes`` gave."""
         self._special = None
         if data.startswith(_MARK):
             begin = len(_MARK) + 8

@@ -139,7 +139,6 @@ def _legend(views: Sequence[View]) -> str:
 
 
 def _entry(view: View, options: Options) -> str:
-    """An entry of the list of sentences."""
     accuracy = expected_accuracy(view.sentence)
     differing = sum(_differences(view, options).values())
     text = view.sentence.text

@@ -220,7 +220,6 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
 
 
 def _reply(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
-    """The reply to a request of ``/process``, as JSON."""
     reply = yield from process(understood(models, parameters))
     yield
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
@@ -292,7 +291,6 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _client(scope: Scope) -> str:
-    """The address of a client."""
     return str(scope["client"][0]) if scope.get("client") else "-"
 
 

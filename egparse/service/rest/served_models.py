@@ -65,7 +65,6 @@ class ServedModel:
 
     @cached_property
     def parses(self) -> bool:
-        """Whether the model predicts trees."""
         return "parser" in self.model.components
 
     @cached_property
@@ -110,7 +109,6 @@ class ServedModels:
         return self._by_alias.get(name) or self._by_alias.get(_plain(name))
 
     def as_json(self) -> Mapping[str, object]:
-        """The reply to ``/models``."""
         return {
             "models": {
                 one.name: [
