@@ -81,9 +81,8 @@ def test_what_is_no_name_is_a_path(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelFileError) as caught:
         find_model(path)
-    reason = (
-        "cannot be read: No such file or directory" if path else "a directory, not a model file"
-    )
+    missing = "cannot be read: No such file or directory"
+    reason = missing if path else "a directory, not a model file"
     assert str(caught.value) == f"{path}: {reason}"
 
 
