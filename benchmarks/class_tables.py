@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from egparse.classes.formats import find_table
-from egparse.classes.packed import PackedTable
+from egparse.classes.tables import PackedTable
 from egparse.storage.schema import Stored
 
 RUNS = 5

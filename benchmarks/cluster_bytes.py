@@ -20,9 +20,9 @@ import numpy as np
 
 from egparse.config.sections import JackknifeConfig, ParserConfig, SplitterConfig, TrainConfig
 from egparse.fitting.jobs import Jobs, working_with
-from egparse.fitting.optimise import Best
+from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration
-from egparse.io.whole_corpus import read_whole
+from egparse.io.corpus import read_whole
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.shards.cocoa import Shard, ShardsConfig, sharded

@@ -31,7 +31,7 @@ from typing import Any
 
 from generated_corpus import Source, generate, read
 
-from egparse.compilation.places import user_folder
+from egparse.compilation.stored import user_folder
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (1_000, 3_162, 10_000, 31_622, 100_000, 316_227, 1_000_000)

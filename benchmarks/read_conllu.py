@@ -19,7 +19,8 @@ from pathlib import Path
 
 import conllu
 
-from egparse.io.conllu import read_conllu, write_conllu
+from egparse.io.conllu import read_conllu
+from egparse.io.corpus import write_corpus
 
 
 def by_reader(path: Path) -> int:
@@ -80,12 +81,12 @@ def main() -> None:
     path: Path = arguments.file
     sentences = list(read_conllu(path))
     start = io.StringIO()
-    write_conllu(islice(sentences, arguments.package_sentences), start)
+    write_corpus(islice(sentences, arguments.package_sentences), start, "conllu")
     text = start.getvalue()
     cells = {name: (lambda line, k: line[k]) for name in ("xpos", "feats", "head", "deps", "misc")}
 
     def write() -> int:
-        write_conllu(sentences, io.StringIO())
+        write_corpus(sentences, io.StringIO(), "conllu")
         return sum(map(len, sentences))
 
     ways: dict[str, Callable[[], int]] = {

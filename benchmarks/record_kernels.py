@@ -23,7 +23,7 @@ from spacy.training import Example
 import egparse
 from egparse.cli.app import main as command
 from egparse.compilation import variants
-from egparse.compilation.compiler import ahead
+from egparse.compilation.compiler.build import VARIANTS
 from egparse.io.corpus import read_corpus
 from egparse.parsing.second_order.decode import OUT_OF_RANGE, Batch, Decoder
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -134,7 +134,7 @@ def recording() -> Iterator[set[str]]:
 def main() -> None:
     """Run everything and write the list."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path, default=Path(ahead.__file__).parent / "variants.txt")
+    parser.add_argument("--output", type=Path, default=VARIANTS)
     output: Path = parser.parse_args().output
     with tempfile.TemporaryDirectory() as folder, recording() as seen:
         for part in in_everyday_use(Path(folder)):

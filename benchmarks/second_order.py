@@ -45,10 +45,10 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
 from egparse.evaluation.report import evaluate_model
 from egparse.experiments.report.artefacts import versions
-from egparse.fitting.optimise import Best
+from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.fitting.task import Task, fit
-from egparse.io.whole_corpus import read_whole
+from egparse.io.corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.training import run as training

@@ -47,24 +47,22 @@ class Walk:
             return
         if code.co_name == self._last and _room(file) not in self._rooms:
             raise SystemExit
-        if self.steps:
-            is_step = self._caller(frame.f_back) in self._rooms
-        else:
-            is_step = code.co_name == self._first
+        begins = not self.steps and code.co_name == self._first
+        is_step = begins or self._is_followed(frame.f_back)
         if is_step and _room(file) in self._rooms:
             self._known.add(code)
             self.steps.append((file, code.co_name))
 
-    def _caller(self, frame: FrameType | None) -> str:
-        """The room of the function of the package that called; empty if a module was imported."""
-        while frame is not None:
-            file, name = _file_of(frame), frame.f_code.co_name
-            if name == "<module>" and file:
-                break
-            if file and name[0] != "<":
-                return _room(file)
-            frame = frame.f_back
-        return ""
+    def _is_followed(self, caller: FrameType | None) -> bool:
+        """Whether the reader follows the function that called, by way of other packages too; not so
+        what a module does when it is imported.
+        """
+        while caller is not None:
+            file, name = _file_of(caller), caller.f_code.co_name
+            if file and (name == "<module>" or name[0] != "<"):
+                return caller.f_code in self._known
+            caller = caller.f_back
+        return False
 
 
 def _room(file: str) -> str:

@@ -22,9 +22,9 @@ import numpy as np
 from predictive_exchange import predictive_exchange
 
 from egparse.classes import learning
-from egparse.classes.agglomeration import agglomerate, merged
 from egparse.classes.counting import TEXT, PairCounts, TextCounter, TextOptions, count_words
 from egparse.classes.exchange import Classes, exchange, from_assignment, initial_classes
+from egparse.classes.learning import agglomerate, merged
 from egparse.io.blocks import read_lines
 from egparse.types import Longs
 

@@ -16,7 +16,7 @@ from egparse.config.fields import merge_tables
 from egparse.config.reading import put, read_config
 from egparse.config.sections import TrainConfig
 from egparse.fitting.progress import Listener, silent
-from egparse.io.whole_corpus import read_whole
+from egparse.io.corpus import read_whole
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import find_model
@@ -40,7 +40,7 @@ def train(
 
     Without ``dev`` a tenth of the sentences is held out for development. The language of the model,
     whose rules split plain text into words, is that of the corpus unless ``language`` names one:
-    ``egparse.text.splitting.language`` finds it out, ``Model.language`` holds it. With a ``base``,
+    ``egparse.text.rules`` finds it out, ``Model.language`` holds it. With a ``base``,
     a model or its path or name, training continues from it. ``settings``, which
     ``egparse.settings`` lists, are nested tables or full keys: ``train(..., seed=7,
     parser={"c": 20.0}, **{"upos.c": 1.0})``. ``listener`` gets an event for each pass

@@ -64,9 +64,6 @@ def joined_titles(layers: Iterable[str]) -> str:
 SUPERTAGS = "supertags"
 """The name of the supertagger's task, and of the layer that it predicts."""
 
-HIDDEN = (SUPERTAGS,)
-"""Layers that are predicted for the parser alone and not put out."""
-
 SPLITTER = "splitter"
 """The name of the sentence splitter's task: in records, progress and the configuration."""
 

@@ -20,6 +20,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from egparse.errors import EgparseError
+from egparse.layers import SUPERTAGS
 
 if TYPE_CHECKING:
     from conllu import TokenList as TokenList
@@ -54,6 +55,11 @@ _ESCAPES = {" ": "\\s", "\t": "\\t", "\r": "\\r", "\n": "\\n", "|": "\\p", "\\":
 _CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPED = re.compile(r"\\(?:[strnp\\]|u([0-9a-fA-F]{4}))")
 _TO_ESCAPE = str.maketrans(_ESCAPES)
+
+HIDDEN = {SUPERTAGS: ("heads", "deprels")}
+"""Layers that taggers predict for the parser alone, and that are not put out: properties of
+``Sentence``, with the layers that they follow from, and sections of the settings.
+"""
 
 _TEXT = "# text ="
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")

@@ -40,12 +40,12 @@ PAGES = 60
 WARM = """
 import pathlib, signal, sys
 from egparse.cli.app import main
-from egparse.compilation import places
-from egparse.compilation.compiler import ahead
+from egparse.compilation import stored
+from egparse.compilation.compiler import build
 
-places.SHIPPED = pathlib.Path("/dev/null")
-few = [line for line in ahead.known_variants() if line.startswith("egparse.features.")][:12]
-ahead.known_variants = lambda: few
+stored.SHIPPED = pathlib.Path("/dev/null")
+few = [line for line in build.known_variants() if line.startswith("egparse.features.")][:12]
+build.known_variants = lambda: few
 if __name__ == "__main__":  # its workers are processes of their own
     sys.argv = ["egparse", "warm", "--jobs", "2"]
     main()

@@ -38,9 +38,9 @@ PAGES = 2000
 NOTHING_SHIPPED = """
 import pathlib
 from egparse.cli.app import main
-from egparse.compilation import places
+from egparse.compilation import stored
 
-places.SHIPPED = pathlib.Path("/dev/null")
+stored.SHIPPED = pathlib.Path("/dev/null")
 main()
 """
 """A program that has to compile its kernels, if none are in its cache."""

@@ -39,7 +39,7 @@ from texts import paragraphs_of
 from egparse.io.corpus import write_corpus
 from egparse.pipeline.model import Model
 from egparse.service.hub.resolve import find_model
-from egparse.text.plain_formats import read_plain
+from egparse.text.reading import read_plain
 
 LONG = 60_000
 """Characters of a long text."""
@@ -113,7 +113,7 @@ def texts_of(options: argparse.Namespace) -> tuple[list[Asked], list[Asked]]:
 
     def asked(text: str) -> Asked:
         output = io.StringIO()
-        sentences = read_plain(model, io.StringIO(text))
+        sentences = read_plain(model.plain_text, io.StringIO(text))
         write_corpus(model.annotate(sentences), output, "conllu")
         return Asked(text, output.getvalue())
 

@@ -7,7 +7,13 @@ Known are, with tabs between the cells of a line:
 * integers, ``word integer``: the path from the highest bit on, with zeros to a common length, or,
   as in the tables of spaCy, from the lowest bit on.
 
-Word vectors, with blanks between the cells, become classes (``egparse.classes.vectors``).
+Word vectors, with blanks between the cells (``word 0.1 -0.2 ...``, with or without a first line of
+two numbers, as word2vec, fastText and GloVe write them), or those of a spaCy pipeline, become
+classes. They are scaled to length 1 and clustered by k-means (Lloyd 1982), which starts from
+centres drawn far from each other (k-means++: Arthur and Vassilvitskii 2007) with a fixed seed, so
+that equal vectors give equal classes. The tree above joins the two clusters whose union has the
+smallest increase of the sum of squared distances (Ward 1963), and the distances to the union follow
+from those to its parts (Lance and Williams 1967).
 
 The package spacy-lookups-data registers the tables of each language as an entry point of the group
 ``spacy_lookups``: a map from the names of tables to files in JSON. The table ``lexeme_cluster`` has
@@ -25,12 +31,20 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from egparse.classes.packed import PackedTable
-from egparse.classes.table import MAX_BITS, MAX_CLASSES, VECTOR_CLASSES, ClassTable, Origin
-from egparse.classes.vectors import are_vectors, classes_of_vectors, pipeline_vectors, read_vectors
+import numpy as np
+
+from egparse.classes.tables import (
+    MAX_BITS,
+    MAX_CLASSES,
+    VECTOR_CLASSES,
+    ClassTable,
+    Origin,
+    PackedTable,
+)
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.compression import decompressed
 from egparse.io.encodings import UTF_8, as_text
+from egparse.types import Floats, Longs, Singles
 
 _SAMPLE = 1000
 """Lines from which the format is recognised."""
@@ -55,11 +69,11 @@ def read_table(path: Path, n_classes: int = VECTOR_CLASSES) -> ClassTable:
     if are_vectors([line for _, line in sample]):
         words, vectors = read_vectors(path, chain(sample, lines))
         return classes_of_vectors(words, vectors, n_classes, origin)
-    rows = _rows(path, chain(sample, lines))
-    place = _path_column([line.split("\t") for _, line in sample])
-    if place is not None:
-        return _of_paths(path, rows, place, origin)
-    return _of_integers(path, rows, origin)
+    cells = [line.split("\t") for _, line in sample]
+    columns = (
+        k for k in range(2) if all(len(row) > k and _PATH.fullmatch(row[k]) for row in cells)
+    )
+    return _table(path, _rows(path, chain(sample, lines)), next(columns, None), origin)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -95,69 +109,44 @@ def _rows(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, l
         yield number, cells
 
 
-def _path_column(rows: Sequence[Sequence[str]]) -> int | None:
-    """The column of paths; None if there is none."""
-    for place in range(2):
-        if all(len(row) > place and _PATH.fullmatch(row[place]) for row in rows):
-            return place
-    return None
-
-
-class _Collected:
-    """The paths of words so far, checked."""
-
-    def __init__(self, path: Path) -> None:
-        self.file = path
-        self.paths: dict[str, str] = {}
-        self.counts: dict[str, int] = {}
-        self.classes: dict[str, str] = {}
-
-    def add(self, line: int, word: str, path: str) -> None:
-        """Add a word.
-
-        Raises:
-            CorpusError: an empty word, one that has another path, or too many classes.
-        """
-        if not word:
-            raise CorpusError(self.file, line, "a word", "an empty cell")
-        path = self.classes.setdefault(path, path)
-        if self.paths.setdefault(word, path) != path:
-            raise CorpusError(self.file, line, "each word once", f"{word!r} with another class")
-        if len(self.classes) > MAX_CLASSES:
-            got = f"more than {MAX_CLASSES:,}"
-            raise CorpusError(self.file, line, f"at most {MAX_CLASSES:,} classes", got)
-
-
-def _of_paths(
-    file: Path, rows: Iterator[tuple[int, list[str]]], place: int, origin: Origin
+def _table(
+    file: Path, rows: Iterator[tuple[int, list[str]]], column: int | None, origin: Origin
 ) -> ClassTable:
-    found = _Collected(file)
+    """The table of rows with paths in a column; None: with integers in the second of two."""
+    found: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    classes: dict[str, str] = {}  # each text once
     for number, cells in rows:
-        path, word = cells[place], cells[1 - place]
-        if not _PATH.fullmatch(path) or len(path) > MAX_BITS:
-            raise CorpusError(file, number, f"a path of 1 to {MAX_BITS} bits", repr(path[:60]))
-        found.add(number, word, path)
-        if len(cells) == 3:
-            if not cells[2].isascii() or not cells[2].isdigit():
-                raise CorpusError(file, number, "a count", repr(cells[2][:60]))
-            found.counts[word] = int(cells[2][:18])
-    return ClassTable(found.paths, found.counts, origin)
-
-
-def _of_integers(file: Path, rows: Iterator[tuple[int, list[str]]], origin: Origin) -> ClassTable:
-    integers: dict[str, int] = {}
-    found = _Collected(file)
-    for number, cells in rows:
-        text = cells[1]
-        if len(cells) != 2 or not (text.isascii() and text.isdigit()):
+        text, word = (cells[1], cells[0]) if column is None else (cells[column], cells[1 - column])
+        if column is not None:
+            if not _PATH.fullmatch(text) or len(text) > MAX_BITS:
+                expected = f"a path of 1 to {MAX_BITS} bits"
+                raise CorpusError(file, number, expected, repr(text[:60]))
+        elif len(cells) != 2 or not _is_number(text):
             raise CorpusError(file, number, _FORMATS, repr("\t".join(cells)[:60]))
-        value = int(text[:18])
-        if value >> MAX_BITS:
+        elif int(text[:18]) >> MAX_BITS:
             raise CorpusError(file, number, f"an integer of at most {MAX_BITS} bits", text[:60])
-        found.add(number, cells[0], text)
-        integers[text] = value
-    paths = dict(zip(integers, paths_of_integers(list(integers.values())), strict=True))
-    return ClassTable({word: paths[text] for word, text in found.paths.items()}, {}, origin)
+        if not word:
+            raise CorpusError(file, number, "a word", "an empty cell")
+        text = classes.setdefault(text, text)
+        if found.setdefault(word, text) != text:
+            raise CorpusError(file, number, "each word once", f"{word!r} with another class")
+        if len(classes) > MAX_CLASSES:
+            got = f"more than {MAX_CLASSES:,}"
+            raise CorpusError(file, number, f"at most {MAX_CLASSES:,} classes", got)
+        if len(cells) == 3:
+            if not _is_number(cells[2]):
+                raise CorpusError(file, number, "a count", repr(cells[2][:60]))
+            counts[word] = int(cells[2][:18])
+    if column is None:
+        paths = paths_of_integers([int(text[:18]) for text in classes])
+        of_text = dict(zip(classes, paths, strict=True))
+        found = {word: of_text[text] for word, text in found.items()}
+    return ClassTable(found, counts, origin)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
 
 
 def paths_of_integers(values: Sequence[int], *, lowest_first: bool = False) -> list[str]:
@@ -191,27 +180,24 @@ def read_lookups(code: str) -> ClassTable:
             f"{code}: expected a file, or the package {PACKAGE}, which has tables of word classes "
             f"for English, German and Spanish, installed: pip install {PACKAGE}"
         )
-    files = _files(points[code]) if code in points else {}
-    if _TABLE not in files:
-        having = [name for name in sorted(points) if _TABLE in _files(points[name])]
+    file = _file_of(points.get(code))
+    if file is None:
+        having = [name for name in sorted(points) if _file_of(points[name]) is not None]
         raise EgparseError(
             f"{code}: expected a file, or a language for which {PACKAGE} has word classes "
             f"({', '.join(having) or 'none'})"
         )
-    return ClassTable(_paths(Path(files[_TABLE])), {}, _origin(code, points[code]))
-
-
-def _files(point: EntryPoint) -> dict[str, Any]:
-    found = point.load()
-    return found if isinstance(found, dict) else {}
-
-
-def _origin(code: str, point: EntryPoint) -> Origin:
     package, licence = PACKAGE, ""
-    if point.dist is not None:
-        package = f"{point.dist.name} {point.dist.version}"
-        licence = str(point.dist.metadata.json.get("license", ""))
-    return Origin(code, f"{package}, table {code}_{_TABLE}", licence)
+    if (dist := points[code].dist) is not None:
+        package = f"{dist.name} {dist.version}"
+        licence = str(dist.metadata.json.get("license", ""))
+    origin = Origin(code, f"{package}, table {code}_{_TABLE}", licence)
+    return ClassTable(_paths(Path(file)), {}, origin)
+
+
+def _file_of(point: EntryPoint | None) -> Any:
+    files = None if point is None else point.load()
+    return files.get(_TABLE) if isinstance(files, dict) else None
 
 
 def _paths(file: Path) -> dict[str, str]:
@@ -297,3 +283,185 @@ def _is_installed(name: str) -> bool:
     except PackageNotFoundError:
         return False
     return True
+
+
+MOST_WORDS = 200_000
+"""Words of which classes are made: the first ones, which are the most frequent in usual files."""
+
+_LARGEST = 1e9
+_NUMBERS = frozenset("0123456789.+-eE")
+
+
+def are_vectors(lines: Sequence[str]) -> bool:
+    """Whether the first lines of a file hold word vectors: a word and at least two numbers."""
+    line = lines[1] if _is_head(lines[0]) and len(lines) > 1 else lines[0]
+    cells = line.rstrip().split(" ")
+    return len(cells) > 2 and all(cell and not set(cell) - _NUMBERS for cell in cells[-2:])
+
+
+def read_vectors(path: Path, lines: Iterator[tuple[int, str]]) -> tuple[list[str], Singles]:
+    """The first words of a file and their vectors, (words, dimensions).
+
+    Raises:
+        CorpusError: a line without a word, or without as many numbers as the first.
+    """
+    words: dict[str, int] = {}
+    rows: list[Singles] = []
+    dimensions = 0
+    for number, line in lines:
+        line = line.rstrip()
+        if number == 1 and _is_head(line):
+            continue
+        dimensions = dimensions or len(line.split(" ")) - 1
+        cells = line.rsplit(" ", dimensions)
+        try:
+            row = np.array(cells[1:], dtype=np.float64)
+        except ValueError:
+            row = np.empty(0)
+        if len(row) != dimensions or not (abs(row) < _LARGEST).all():  # NaN is refused too
+            expected = f"a word and {dimensions} numbers, with blanks between them"
+            raise CorpusError(path, number, expected, repr(line[:60]))
+        if words.setdefault(cells[0], len(rows)) == len(rows):
+            rows.append(row.astype(np.float32))
+        if len(rows) == MOST_WORDS:
+            break
+    if not rows:
+        raise CorpusError(path, 1, "word vectors", "none")
+    return list(words), np.stack(rows)
+
+
+def pipeline_vectors(name: str) -> tuple[list[str], Singles]:
+    """The words of a spaCy pipeline, installed or in a folder, and their vectors.
+
+    Raises:
+        EgparseError: it cannot be loaded, or has no vectors of words.
+    """
+    import spacy
+
+    try:
+        vocab = spacy.load(name).vocab
+    except (OSError, ValueError, ImportError) as error:
+        raise EgparseError(f"{name}: expected a spaCy pipeline with vectors: {error}") from error
+    rows = {} if vocab.vectors.mode != "default" else vocab.vectors.key2row
+    table = np.asarray(vocab.vectors.data, dtype=np.float32)
+    known = {vocab.strings[key]: row for key, row in rows.items() if key in vocab.strings}
+    # rows are in the order of frequency, as in the file that they were made of
+    words = sorted(known, key=lambda word: (known[word], word))[:MOST_WORDS]
+    if not words or not table.shape[1]:
+        raise EgparseError(f"{name}: expected a spaCy pipeline with vectors of words, got none")
+    return words, table[[known[word] for word in words]]
+
+
+def classes_of_vectors(
+    words: Sequence[str], vectors: Singles, n_classes: int, origin: Origin
+) -> ClassTable:
+    """At most ``n_classes`` classes of words by their vectors, (words, dimensions)."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    vectors = vectors / np.maximum(lengths, np.float32(1e-12))
+    centres, classes = k_means(vectors, min(n_classes, len(words)))
+    paths = ward_paths(centres, np.bincount(classes, minlength=len(centres)))
+    return ClassTable(
+        {word: paths[k] for word, k in zip(words, classes.tolist(), strict=True)}, {}, origin
+    )
+
+
+def _is_head(line: str) -> bool:
+    """Whether a line holds the numbers of words and dimensions, as the first of word2vec's."""
+    cells = line.split()
+    return len(cells) == 2 and all(cell.isascii() and cell.isdigit() for cell in cells)
+
+
+_PASSES = 25
+_SETTLED = 0.001
+"""The share of vectors that may change their cluster in the last pass."""
+
+_DRAWN_FROM = 20_000
+"""The first vectors, of which the first centres are drawn."""
+
+_CHUNK = 4096
+
+
+def k_means(vectors: Singles, k: int) -> tuple[Singles, Longs]:
+    """At most k centres, (centres, dimensions), and the centre of each vector, (vectors,); every
+    centre has a vector. ``vectors`` is (n, dimensions), 1 <= k <= n.
+    """
+    centres = _first_centres(vectors[:_DRAWN_FROM], min(k, len(vectors), _DRAWN_FROM))
+    nearest = _nearest(vectors, centres)
+    for _ in range(_PASSES):
+        _, before, counts = np.unique(nearest, return_inverse=True, return_counts=True)
+        order = np.argsort(before, kind="stable")
+        ends = np.cumsum(counts)
+        centres = np.stack(
+            [
+                vectors[order[end - count : end]].mean(axis=0, dtype=np.float64)
+                for end, count in zip(ends, counts, strict=True)
+            ]
+        ).astype(np.float32)
+        nearest = _nearest(vectors, centres)
+        if np.count_nonzero(nearest != before) <= _SETTLED * len(vectors):
+            break
+    used, nearest = np.unique(nearest, return_inverse=True)
+    return centres[used], nearest
+
+
+def _first_centres(vectors: Singles, k: int) -> Singles:
+    """k vectors, each drawn in proportion to its squared distance to the nearest before it."""
+    random = np.random.default_rng(0)
+    chosen = [0]
+    distances = _squared_distances(vectors, vectors[0])
+    while len(chosen) < k:
+        total = np.cumsum(distances)
+        if total[-1] <= 0.0:  # fewer than k distinct vectors
+            break
+        place = int(np.searchsorted(total, random.random() * total[-1], side="right"))
+        chosen.append(min(place, len(vectors) - 1))
+        np.minimum(distances, _squared_distances(vectors, vectors[chosen[-1]]), out=distances)
+    return vectors[chosen]
+
+
+def _squared_distances(vectors: Singles, centre: Singles) -> Floats:
+    differences = vectors - centre
+    squares: Floats = np.einsum("ij,ij->i", differences, differences).astype(np.float64)
+    return squares
+
+
+def _nearest(vectors: Singles, centres: Singles) -> Longs:
+    """The nearest centre of each vector, the first of equally near ones."""
+    half = 0.5 * np.einsum("ij,ij->i", centres, centres)
+    nearest = np.empty(len(vectors), dtype=np.int64)
+    for first in range(0, len(vectors), _CHUNK):
+        piece = vectors[first : first + _CHUNK]
+        nearest[first : first + _CHUNK] = np.argmax(piece @ centres.T - half, axis=1)
+    return nearest
+
+
+def ward_paths(centres: Singles, sizes: Longs) -> list[str]:
+    """The path of each cluster in the tree, from its root; clusters below a depth of ``MAX_BITS``
+    share one. ``centres`` is (clusters, dimensions), ``sizes`` the number of members of each.
+    """
+    n = len(centres)
+    counts = sizes.astype(np.float64)
+    exact = centres.astype(np.float64)
+    squares = np.einsum("ij,ij->i", exact, exact)
+    distances = np.maximum(squares[:, None] + squares[None, :] - 2.0 * exact @ exact.T, 0.0)
+    distances *= counts[:, None] * counts[None, :] / (counts[:, None] + counts[None, :])
+    np.fill_diagonal(distances, np.inf)
+    members = [[k] for k in range(n)]
+    bits = [""] * n  # from the leaf upwards
+    for _ in range(n - 1):
+        i, j = divmod(int(np.argmin(distances)), n)
+        for bit, side in (("0", i), ("1", j)):
+            for leaf in members[side]:
+                bits[leaf] += bit
+        joined = (
+            (counts[i] + counts) * distances[i]
+            + (counts[j] + counts) * distances[j]
+            - counts * distances[i, j]
+        ) / (counts[i] + counts[j] + counts)
+        joined[i] = np.inf
+        distances[i], distances[:, i] = joined, joined
+        distances[j], distances[:, j] = np.inf, np.inf
+        counts[i] += counts[j]
+        members[i] += members[j]
+        members[j] = []
+    return [path[::-1][:MAX_BITS] or "0" for path in bits]

@@ -4,19 +4,42 @@ the number that is wanted, exchange until it gains little, and a tree over the c
 The exchange algorithm stops at a local optimum, which depends on where it starts. Starting with
 half as many classes more, and merging those that lose least, reaches a likelihood that it does not
 reach by itself (docs/decisions/word-classes.md).
+
+The tree comes from merging again and again the two classes whose union loses the least average
+mutual information (Brown et al. 1992, section 3). With N, F and L as in ``exchange``, and h(x, y) =
+F(x + y) - F(x) - F(y), merging classes k and m changes L by
+
+    gain(k, m) = sum_d h(N(k, d), N(m, d)) + sum_c h(N(c, k), N(c, m)) - 2 h(N(k), N(m))
+                 + F(N(k, k) + N(k, m) + N(m, k) + N(m, m))
+                 - F(N(k, k)) - F(N(k, m)) - F(N(m, k)) - F(N(m, m))
+
+with d and c other than k and m; it is never positive. The gains of all pairs are kept. A merge of i
+and j changes the terms of other pairs for d and c among i and j only, so that it takes O(C^2) time,
+and the tree O(C^3) (as Liang 2005). Classes that no word enters stay as they are: they are contexts
+of the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from egparse.classes import agglomeration
+import numpy as np
+
 from egparse.classes.counting import PairCounts
-from egparse.classes.exchange import Classes, exchange, from_assignment, initial_classes
+from egparse.classes.exchange import (
+    Classes,
+    exchange,
+    from_assignment,
+    initial_classes,
+    n_log_n,
+    n_log_n_table,
+)
+from egparse.compilation import njit
 from egparse.errors import ConfigError
+from egparse.types import Floats, Ints, Longs
 
 DEFAULT_CLASSES = 1000
 DEFAULT_PASSES = 20
@@ -122,70 +145,211 @@ def learn(
     """
     if not counts.words:
         raise ConfigError("expected words that are frequent enough for classes, got none")
-    with ThreadPoolExecutor(options.threads) as threads:
-        learning = _Learning(counts, options, threads, listener, check)
-        return learning.run()
+    passes: list[Pass] = []
 
-
-class _Learning:
-    """One run: ``classes`` are those reached so far."""
-
-    def __init__(
-        self,
-        counts: PairCounts,
-        options: LearningOptions,
-        threads: ThreadPoolExecutor,
-        listener: Listener,
-        check: Callable[[], None],
-    ) -> None:
-        self._options = options
-        self._threads = threads
-        self._listener = listener
-        self._check = check
-        self._passes: list[Pass] = []
-        self._number = min(options.classes, len(counts.words))
-        more = min(round(options.classes * _MORE), len(counts.words))
-        self.classes = initial_classes(counts, more)
-
-    def run(self) -> Learned:
-        interrupted = False
+    def improve(classes: Classes, last: int) -> bool:
+        """Passes up to number ``last``, or until one gains little; whether all were finished."""
+        before = classes.perplexity() if passes else float("inf")
         try:
-            self._exchange(min(_FIRST_PASSES, self._options.passes))
+            while len(passes) < last:
+                moved = exchange(classes, threads, options.threads, check)
+                likelihood, perplexity = classes.log_likelihood(), classes.perplexity()
+                number = len(passes) + 1
+                passes.append(Pass(number, classes.number, perplexity, likelihood, moved))
+                listener(passes[-1])
+                if perplexity > before * (1 - _LEAST_GAIN):
+                    break
+                before = perplexity
         except KeyboardInterrupt:
-            if not self._passes:
+            if not passes:
                 raise
-            interrupted = True
-        self._merge()
-        if not interrupted:
-            try:
-                self._exchange(self._options.passes)
-            except KeyboardInterrupt:
-                interrupted = True
-        self._listener(Merging(self._number, 1))
-        merges = agglomeration.agglomerate(self.classes, self._threads)
-        paths = agglomeration.paths(self._number, merges)
-        return Learned(self.classes, paths, self.classes.perplexity(), self._passes, interrupted)
+            return False
+        return True
 
-    def _exchange(self, last: int) -> None:
-        """Passes up to number ``last``, or until one gains little."""
-        before = self.classes.perplexity() if self._passes else float("inf")
-        while len(self._passes) < last:
-            moved = exchange(self.classes, self._threads, self._options.threads, self._check)
-            value = self.classes.log_likelihood()
-            perplexity = self.classes.perplexity()
-            self._passes.append(
-                Pass(len(self._passes) + 1, self.classes.number, perplexity, value, moved)
-            )
-            self._listener(self._passes[-1])
-            if perplexity > before * (1 - _LEAST_GAIN):
-                break
-            before = perplexity
+    wanted = min(options.classes, len(counts.words))
+    with ThreadPoolExecutor(options.threads) as threads:
+        classes = initial_classes(counts, min(round(options.classes * _MORE), len(counts.words)))
+        finished = improve(classes, min(_FIRST_PASSES, options.passes))
+        if classes.number > wanted:
+            listener(Merging(classes.number, wanted))
+            merges = agglomerate(classes, threads, wanted)
+            of = merged(classes.number, merges)[classes.of_words]
+            classes = from_assignment(counts, wanted, of)
+        finished = finished and improve(classes, options.passes)
+        listener(Merging(wanted, 1))
+        tree = paths(wanted, agglomerate(classes, threads))
+    return Learned(classes, tree, classes.perplexity(), passes, not finished)
 
-    def _merge(self) -> None:
-        """Merge down to the number of classes that is wanted."""
-        many = self.classes
-        if many.number > self._number:
-            self._listener(Merging(many.number, self._number))
-            merges = agglomeration.agglomerate(many, self._threads, self._number)
-            of = agglomeration.merged(many.number, merges)[many.of_words]
-            self.classes = from_assignment(many.counts, self._number, of)
+
+_ROWS = 16
+"""Classes whose gains a thread computes at a time."""
+
+
+class Merge(NamedTuple):
+    """Class ``removed`` became part of class ``kept``, a smaller number; L changed by ``gain``."""
+
+    kept: int
+    removed: int
+    gain: float
+
+
+def agglomerate(classes: Classes, threads: Executor, until: int = 1) -> list[Merge]:
+    """The merges that lead from ``classes``, which stay as they are, to ``until`` classes, in
+    order.
+    """
+    table = n_log_n_table()
+    forward, backward = classes.state.forward.copy(), classes.state.backward.copy()
+    sizes = classes.state.sizes.copy()
+    alive = np.arange(classes.number, dtype=np.int64)
+    gains = np.full((len(alive), len(alive)), -np.inf)
+
+    def fill(first: int) -> None:
+        last = min(first + _ROWS, len(alive))
+        fill_gains(first, last, alive, forward, backward, sizes, table, gains)
+
+    for _ in threads.map(fill, range(0, len(alive), _ROWS)):
+        pass  # raises what a task has raised
+    merges = []
+    while len(alive) > max(1, until):
+        kept, removed = _best_pair(gains)
+        merges.append(Merge(kept, removed, float(gains[kept, removed])))
+        gains[removed, :] = gains[:, removed] = -np.inf
+        alive = alive[alive != removed]
+        merge_pair(kept, removed, alive, forward, backward, sizes, table, gains)
+    return merges
+
+
+def paths(number: int, merges: Sequence[Merge]) -> list[str]:
+    """The path of each of ``number`` classes in the tree of merges down to one, as bits from the
+    root on: 0 leads to the class that was kept. A single class has the path 0.
+    """
+    if number == 1:
+        return ["0"]
+    path = [""] * number
+    for kept, removed, _ in reversed(merges):
+        path[kept], path[removed] = path[kept] + "0", path[kept] + "1"
+    return path
+
+
+def merged(number: int, merges: Sequence[Merge]) -> Ints:
+    """The class of each of ``number`` classes after merges, numbered anew from 0 in their order,
+    shape (number,).
+    """
+    of = np.arange(number, dtype=np.int32)
+    for kept, removed, _ in merges:
+        of[of == removed] = kept
+    return np.unique(of, return_inverse=True)[1].astype(np.int32)
+
+
+def _best_pair(gains: Floats) -> tuple[int, int]:
+    """The pair with the greatest gain; of equal ones the first."""
+    kept, removed = divmod(int(np.argmax(gains)), gains.shape[1])
+    return kept, removed
+
+
+@njit
+def _joined(x: int, y: int, table: Floats) -> float:
+    """h(x, y)."""
+    if x == 0 or y == 0:
+        return 0.0
+    return n_log_n(x + y, table) - n_log_n(x, table) - n_log_n(y, table)
+
+
+@njit
+def _gain(k: int, m: int, forward: Ints, backward: Ints, sizes: Longs, table: Floats) -> float:
+    gain = -2 * _joined(sizes[k], sizes[m], table)
+    for d in range(forward.shape[0]):
+        if d != k and d != m:
+            gain += _joined(forward[k, d], forward[m, d], table)
+            gain += _joined(backward[k, d], backward[m, d], table)
+    whole = forward[k, k] + forward[k, m] + forward[m, k] + forward[m, m]
+    gain += n_log_n(whole, table)
+    gain -= n_log_n(forward[k, k], table) + n_log_n(forward[k, m], table)
+    return gain - n_log_n(forward[m, k], table) - n_log_n(forward[m, m], table)
+
+
+@njit
+def fill_gains(
+    first: int,
+    last: int,
+    alive: Longs,
+    forward: Ints,
+    backward: Ints,
+    sizes: Longs,
+    table: Floats,
+    gains: Floats,
+) -> None:
+    """Write gain(k, m) to ``gains[k, m]`` for k = ``alive[first]`` to ``alive[last - 1]`` and all
+    m > k that are alive.
+    """
+    for x in range(first, last):
+        for y in range(x + 1, alive.shape[0]):
+            k, m = alive[x], alive[y]
+            gains[k, m] = _gain(k, m, forward, backward, sizes, table)
+
+
+@njit
+def merge_pair(
+    i: int,
+    j: int,
+    alive: Longs,
+    forward: Ints,
+    backward: Ints,
+    sizes: Longs,
+    table: Floats,
+    gains: Floats,
+) -> None:
+    """Make class j part of class i, in the counts and in the gains of all pairs in ``alive``, which
+    is without j.
+    """
+    _update_gains(i, j, alive, backward, table, gains)
+    _update_gains(i, j, alive, forward, table, gains)
+    k = forward.shape[0]
+    for c in range(k):
+        forward[i, c] += forward[j, c]
+        forward[j, c] = 0
+    for c in range(k):
+        forward[c, i] += forward[c, j]
+        forward[c, j] = 0
+    for c in range(k):
+        backward[i, c] = forward[c, i]
+        backward[j, c] = 0
+    for c in range(k):
+        backward[c, i] = forward[i, c]
+        backward[c, j] = 0
+    sizes[i] += sizes[j]
+    sizes[j] = 0
+    for y in range(alive.shape[0]):
+        other = alive[y]
+        if other < i:
+            gains[other, i] = _gain(other, i, forward, backward, sizes, table)
+        elif other > i:
+            gains[i, other] = _gain(i, other, forward, backward, sizes, table)
+
+
+@njit
+def _update_gains(i: int, j: int, alive: Longs, cells: Ints, table: Floats, gains: Floats) -> None:
+    """In gain(k, m) of all pairs without i and j, replace h of the cells with i and h of those with
+    j by h of their sums; ``cells[i, k]`` is the cell of k with i.
+    """
+    n = alive.shape[0]
+    single = np.empty(n)
+    for y in range(n):
+        a, b = cells[i, alive[y]], cells[j, alive[y]]
+        single[y] = n_log_n(a, table) + n_log_n(b, table) - n_log_n(a + b, table)
+    for x in range(n):
+        k = alive[x]
+        a, b = cells[i, k], cells[j, k]
+        if k == i or a + b == 0:
+            continue
+        for y in range(x + 1, n):
+            m = alive[y]
+            c, d = cells[i, m], cells[j, m]
+            if m != i and c + d > 0:
+                gains[k, m] += (
+                    n_log_n(a + b + c + d, table)
+                    - n_log_n(a + c, table)
+                    - n_log_n(b + d, table)
+                    + single[x]
+                    + single[y]
+                )

@@ -10,46 +10,52 @@ from typer.core import TyperGroup
 
 from egparse import __version__
 from egparse.cli import process
-from egparse.cli.commands import (
-    classes,
-    download,
+from egparse.cli.commands.classes import classes
+from egparse.cli.commands.evaluate import evaluate
+from egparse.cli.commands.experiment import experiment
+from egparse.cli.commands.inspect import inspect
+from egparse.cli.commands.models import download, models
+from egparse.cli.commands.package import package
+from egparse.cli.commands.parse import parse
+from egparse.cli.commands.serve import serve
+from egparse.cli.commands.settings import settings
+from egparse.cli.commands.train import train
+from egparse.cli.commands.tune import tune
+from egparse.cli.commands.visualize import visualize
+from egparse.cli.commands.warm import warm
+from egparse.cli.notices import reported
+from egparse.cli.options import declared
+
+COMMANDS = (
+    train,
     evaluate,
-    experiment,
+    parse,
+    visualize,
+    serve,
     inspect,
     models,
+    download,
     package,
-    parse,
-    serve,
-    settings,
-    train,
     tune,
-    visualize,
+    classes,
+    settings,
     warm,
+    experiment,
 )
-from egparse.cli.notices import reported
-from egparse.cli.options import examples
+"""All commands, in the order of the help."""
 
 
 class Program(TyperGroup):
-    """The program, which says of wrong options only what is wrong."""
+    """The program, whose commands report what a user can cause in one line."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Raises BadParameter, without the word that pydantic begins with."""
         try:
-            return super().invoke(ctx)
+            with reported():
+                return super().invoke(ctx)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             raise
-
-
-app = typer.Typer(
-    name="egparse",
-    cls=Program,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 def _show_version(wanted: bool) -> None:
@@ -58,60 +64,61 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    epilog=examples(
-        "egparse train corpus.conllu --output model.msgpack",
-        "egparse evaluate model.msgpack test.conllu",
-        "echo 'The cat sat on the mat.' | egparse parse en_ewt -",
-        "egparse visualize en_ewt article.txt --output article.html",
-        "egparse serve en_ewt fr_sequoia",
-        "egparse inspect model.msgpack",
-        "egparse download UD_French-Sequoia",
-        "egparse package model.msgpack --name en_egparse_mine",
-        "egparse settings parser",
-        "egparse tune corpus.conllu --task parser",
-        "egparse classes raw.txt --language en --output classes.tsv",
-        "egparse warm",
-        "egparse experiment all --quick",
-        "",
-        "egparse COMMAND --help explains each command.",
-    )
-)
 def egparse(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
-        ),
-    ] = False,
+    version: Annotated[bool, typer.Option(callback=_show_version, is_eager=True)] = False,
 ) -> None:
     """Tokenisers, taggers, lemmatisers and dependency parsers that learn from a corpus.
 
     A model has every layer that its training corpus annotates: tokens and sentences of plain text,
     part-of-speech tags, morphological features, lemmas, entities, dependency trees and their
     labels.
+
+    Options:
+        --version: Show the version and exit.
+
+    Examples:
+        egparse train corpus.conllu --output model.msgpack
+        egparse evaluate model.msgpack test.conllu
+        echo 'The cat sat on the mat.' | egparse parse en_ewt -
+        egparse visualize en_ewt article.txt --output article.html
+        egparse serve en_ewt fr_sequoia
+        egparse inspect model.msgpack
+        egparse download UD_French-Sequoia
+        egparse package model.msgpack --name en_egparse_mine
+        egparse settings parser
+        egparse tune corpus.conllu --task parser
+        egparse classes raw.txt --language en --output classes.tsv
+        egparse warm
+        egparse experiment all --quick
+
+        egparse COMMAND --help explains each command.
     """
 
 
-app.command("train", epilog=train.EPILOG)(train.train_cli)
-app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate_cli)
-app.command("parse", epilog=parse.EPILOG)(parse.parse_cli)
-app.command("visualize", epilog=visualize.EPILOG)(visualize.visualize_cli)
-app.command("serve", epilog=serve.EPILOG)(serve.serve_cli)
-app.command("inspect", epilog=inspect.EPILOG)(inspect.inspect_cli)
-app.command("models", epilog=models.EPILOG)(models.models_cli)
-app.command("download", epilog=download.EPILOG)(download.download_cli)
-app.command("package", epilog=package.EPILOG)(package.package_cli)
-app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
-app.command("classes", epilog=classes.EPILOG)(classes.classes_cli)
-app.command("settings", epilog=settings.EPILOG)(settings.settings_cli)
-app.command("warm", epilog=warm.EPILOG)(warm.warm_cli)
-app.command("experiment", epilog=experiment.EPILOG)(experiment.experiment_cli)
+def _made() -> typer.Typer:
+    made = typer.Typer(
+        name="egparse",
+        cls=Program,
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    callback, found = declared(egparse)
+    made.callback(help=found.text, epilog=found.epilog)(callback)
+    for function in COMMANDS:
+        command, found = declared(function)
+        name = function.__name__
+        made.command(name, help=found.text, epilog=found.epilog)(command)
+    return made
+
+
+app = _made()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the program on ``arguments``, or else as the program of this process: on those of the
-    command line, with its standard streams and signals.
+    """Run the program on ``arguments``, or else as the program of this process: on the command
+    line, with its standard streams and signals.
 
     Raises:
         SystemExit: always, with the exit code.

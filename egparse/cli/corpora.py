@@ -15,7 +15,7 @@ from egparse.layers import LAYERS, Layer
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
-    from egparse.io.whole_corpus import WholeCorpus
+    from egparse.io.corpus import WholeCorpus
     from egparse.sentences import Sentence
 
 _LABELS = {"tag": "tag", "span": "type", "label": "label"}
@@ -69,7 +69,7 @@ class Corpora(NamedTuple):
         return corpus, dev
 
     def _read(self, path: Path, name: str, config: TrainConfig, say: Say) -> WholeCorpus:
-        from egparse.io.whole_corpus import read_whole
+        from egparse.io.corpus import read_whole
 
         corpus = read_whole(
             path,
@@ -93,7 +93,7 @@ class Corpora(NamedTuple):
 def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:
     """The settings with the language of the corpus, and say which it is and why."""
     from egparse.config.sections import AUTO
-    from egparse.text.splitting.language import find_language
+    from egparse.text.rules import find_language
 
     if config.language != AUTO:
         say(f"language     {config.language}, as set")

@@ -20,7 +20,7 @@ from typing import TextIO, TypeAlias
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.io.compression import decompressed
-from egparse.storage.atomic import open_atomically
+from egparse.storage.files import open_atomically
 
 _LOOKED_AT = 1 << 16
 
@@ -233,7 +233,7 @@ def identity(file: Path | int) -> tuple[int, int] | None:
 def opened(path: Path | None) -> Iterator[TextIO]:
     """A text stream in UTF-8 with LF line ends; None is standard output, which is never closed.
 
-    A file is replaced when the block ends without an error; see ``storage.atomic``. Raises OSError.
+    A file is replaced when the block ends without an error; see ``storage.files``. Raises OSError.
     """
     if path is None:
         from egparse.io.corpus import standard_output

@@ -88,9 +88,9 @@ def warnings_shown(quiet: bool) -> Iterator[None]:
 
     Other warnings are shown as usual.
     """
-    from egparse.compilation.places import KernelsWarning
+    from egparse.compilation.stored import KernelsWarning
     from egparse.fitting.jobs import JobsWarning
-    from egparse.io.enhanced import DepsWarning
+    from egparse.io.rows import DepsWarning
     from egparse.io.spacy_rules import RulesWarning
     from egparse.parsing.long_sentences import LongSentenceWarning
 

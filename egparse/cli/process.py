@@ -31,8 +31,7 @@ from types import FrameType
 from typing import Any, NoReturn, TextIO
 
 from egparse.errors import EgparseError
-from egparse.storage.atomic import NamedFile
-from egparse.storage.temporary import remove_unfinished
+from egparse.storage.files import NamedFile, remove_unfinished
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

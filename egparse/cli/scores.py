@@ -25,15 +25,6 @@ _TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats", "AllTags"])
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
 """Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
-LEGEND = """\
-CoNLL 2018    all words; relations up to the colon; AllTags: UPOS, XPOS and
-              UFeats all correct; CLAS, MLAS, BLEX: content words; where words
-              differ, aligned: correct ones in per cent of the aligned ones
-conlleval     F1 of spans; type and both ends must be correct
-CoNLL-X 2006  all words but those of punctuation only; whole relations
-CoNLL 2007    all words; whole relations
-spaCy         F1 of words not labelled punct; whole relations, lower-cased"""
-
 COMPARISON_LEGEND = """\
 95 % interval  of A - B, by paired bootstrap over sentences, documents or
                paragraphs

@@ -68,7 +68,13 @@ def count(number: int) -> str:
 
 def things(number: int, name: str) -> str:
     """A number of things: ``1 sentence``, ``2,000 sentences``."""
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+    plural = name + ("es" if name.endswith("s") else "s")
+    return f"{number:,} {name if number == 1 else plural}"
+
+
+def amount(sentences: int, words: int) -> str:
+    """The size of a corpus or an output."""
+    return f"{things(sentences, 'sentence')}, {things(words, 'word')}"
 
 
 def per_cent(value: float | None) -> str:

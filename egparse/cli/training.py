@@ -12,15 +12,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from egparse.cli.notices import Say
+from egparse.cli.options import Engine
 from egparse.cli.tables import finite
 from egparse.errors import EgparseError
-from egparse.storage.atomic import NamedFile
-from egparse.storage.regular_files import open_regular
-from egparse.storage.temporary import lock, remove_if_abandoned, unfinished
+from egparse.storage.files import NamedFile, lock, open_regular, remove_if_abandoned, unfinished
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
-    from egparse.fitting.checkpoints.journal import Journal
+    from egparse.fitting.journal import Journal
     from egparse.fitting.progress import Iteration, Step
     from egparse.sentences import Sentence
     from egparse.storage.scratch import Scratch
@@ -122,7 +121,7 @@ class Checkpoints(NamedTuple):
         """
         if not self.wanted:
             return False
-        from egparse.fitting.checkpoints import journal
+        from egparse.fitting import journal
 
         folder = folder_of(output)
         there = journal.has_journal(folder)
@@ -145,8 +144,8 @@ class Checkpoints(NamedTuple):
             return None
         from egparse import __version__
         from egparse.config.reading import config_of_model
-        from egparse.fitting.checkpoints.journal import Journal, has_journal
-        from egparse.fitting.checkpoints.learners import check_savable
+        from egparse.fitting.choose_learner import check_savable
+        from egparse.fitting.journal import Journal, has_journal
 
         check_savable(config)
         folder = folder_of(output)
@@ -233,7 +232,7 @@ def size_of(memory: str | None) -> int | None:
 
 def in_files(sentences: Sequence[Sentence]) -> str | None:
     """What of a training corpus lies in files and will, None where it is in memory."""
-    from egparse.io.whole_corpus import StoredSentences
+    from egparse.io.stored_sentences import StoredSentences
 
     if not isinstance(sentences, StoredSentences):
         return None
@@ -252,3 +251,23 @@ def _used(scratch: Scratch) -> str:
     files = f"{described(scratch.most_in_files)} lay in temporary files at most"
     most = scratch.most_anonymous
     return f"{described(most)} at most beside files; {files}" if most else files
+
+
+@contextmanager
+def shards_of(engine: Engine, workers: int | None, address: str | None) -> Iterator[None]:
+    """Inside, the shards of training are where the engine has them.
+
+    Raises:
+        EgparseError: no cluster, or too small a one.
+    """
+    if engine is Engine.LOCAL or workers is None:
+        yield
+        return
+    from egparse.fitting.jobs import Jobs, working_with
+    from egparse.learners.shards.cluster import connected
+
+    with connected(workers, address):
+        from egparse.learners.shards.on_cluster import Crew
+
+        with Crew() as crew, working_with(Jobs(workers, crew, crew.gather)):
+            yield

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from egparse.compilation.kernel import Kernel
+from egparse.compilation.kernel import copy_numbers as copy_numbers
 from egparse.compilation.kernel import njit as njit
 
 

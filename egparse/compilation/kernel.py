@@ -6,7 +6,11 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -127,3 +131,14 @@ def njit(
         return cast(Function, Kernel(target, fast=fast, inline=inline, separate=separate))
 
     return kernel if function is None else kernel(function)
+
+
+@njit
+def copy_numbers(numbers: npt.NDArray[np.generic], out: npt.NDArray[Any]) -> None:
+    """Write ``numbers`` (n,) to the first n places of ``out``.
+
+    For ``out[:] = numbers`` numba would compile an error message with the two shapes as well, which
+    takes two seconds.
+    """
+    for r in range(numbers.shape[0]):
+        out[r] = numbers[r]

@@ -88,7 +88,6 @@ def _type_of_integer(value: int) -> str:
 
 
 def _class_name(value: tuple[Any, ...]) -> str:
-    """Module and name of the class of a NamedTuple; empty for a tuple."""
     if not hasattr(value, "_fields"):
         return ""
     class_ = type(value)
@@ -144,7 +143,6 @@ def from_text(text: str) -> tuple[ArgumentType, ...]:
 
 
 def _parse(text: str, start: int) -> tuple[ArgumentType, int]:
-    """One type from ``start`` on, and where it ends."""
     if array := _ARRAY.match(text, start):
         element, axes, strided = array.groups()
         return ArrayType(element, int(axes), not strided), array.end()
@@ -173,3 +171,19 @@ def find_class(name: str) -> type:
     found = getattr(importlib.import_module(module), qualname)
     assert isinstance(found, type)
     return found
+
+
+def split(line: str) -> tuple[str, str]:
+    """The name of the kernel and the types of its arguments in a line that names both."""
+    kernel, bracket, types = line.partition("(")
+    return kernel, bracket + types
+
+
+def kernel_of(line: str) -> tuple[Any, tuple[ArgumentType, ...]]:
+    """The kernel that a line names, and the types of its arguments."""
+    full_name, types = split(line)
+    module, _, name = full_name.rpartition(".")
+    kernel = getattr(importlib.import_module(module), name)
+    if not hasattr(kernel, "py_func"):
+        raise TypeError(f"expected a kernel, got {full_name}")
+    return kernel, from_text(types)

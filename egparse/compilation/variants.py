@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -16,8 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llvmlite import binding as llvm
 
-from egparse.compilation import interpreter, places, stored
-from egparse.compilation.signatures import ArgumentType, as_text, find_class, from_text, type_of
+from egparse.compilation import interpreter, stored
+from egparse.compilation.signatures import (
+    ArgumentType,
+    as_text,
+    find_class,
+    kernel_of,
+    split,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from egparse.compilation.kernel import Kernel
@@ -53,7 +59,6 @@ def variant_for(kernel: Kernel, arguments: tuple[Any, ...]) -> Callable[..., Any
 
 
 def _new_variant(kernel: Kernel, types: tuple[ArgumentType, ...], text: str) -> Callable[..., Any]:
-    """The function for types of arguments that are new in this process."""
     name = kernel.full_name
     for listen in requested:
         listen(name, text)
@@ -86,7 +91,6 @@ def _link(compiled: stored.CompiledKernel) -> Linked:
 
 
 def _address_of(line: str, compiler: str) -> int:
-    """The address of a separate kernel, named with the types of its arguments."""
     kernel, types = kernel_of(line)
     key = (kernel, line, compiler)
     if key not in _linked:
@@ -105,7 +109,7 @@ def find(
     """
     for level in levels:
         name = stored.KernelName(kernel, types, level)
-        for is_shipped, folder in ((True, places.SHIPPED), (False, places.user_folder())):
+        for is_shipped, folder in ((True, stored.SHIPPED), (False, stored.user_folder())):
             found = stored.read(folder, name, is_shipped=is_shipped)
             if found is None or compiler not in (None, found.compiler):
                 continue
@@ -114,32 +118,16 @@ def find(
     return None
 
 
-def split(line: str) -> tuple[str, str]:
-    """The name of the kernel and the types of its arguments in a line that names both."""
-    kernel, bracket, types = line.partition("(")
-    return kernel, bracket + types
-
-
-def kernel_of(line: str) -> tuple[Kernel, tuple[ArgumentType, ...]]:
-    """The kernel that a line names, and the types of its arguments."""
-    full_name, types = split(line)
-    module, _, name = full_name.rpartition(".")
-    kernel = getattr(importlib.import_module(module), name)
-    if not hasattr(kernel, "py_func"):
-        raise TypeError(f"expected a kernel, got {full_name}")
-    return kernel, from_text(types)
-
-
 def compile_now(kernel: Kernel, types: tuple[ArgumentType, ...]) -> stored.CompiledKernel:
     """Compile a kernel for this processor, and keep it for the next process if that is possible."""
-    from egparse.compilation.compiler.ahead import compile_kernel
+    from egparse.compilation.compiler.build import compile_kernel
 
     _announce(kernel.full_name)
     [compiled] = compile_kernel(kernel, types, stored.levels()[:1])
     if not all(compiled.sources.values()):  # it would fit sources that it was not made from
         return compiled
     with suppress(OSError):  # a disk that is full or cannot be written to
-        folder = places.claim_user_folder()
+        folder = stored.claim_user_folder()
         name = stored.KernelName(kernel.full_name, as_text(types), compiled.level)
         stored.write(folder, name, compiled)
     return compiled

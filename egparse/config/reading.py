@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields, is_dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from egparse.classes.columns import MAX_TABLES
-from egparse.config.fields import about, shown
-from egparse.config.named_losses import DEFAULT_LEARNER
+from egparse.classes.tables import MAX_TABLES
+from egparse.config.fields import about, expected, range_of, shown, updated
 from egparse.config.sections import (
+    DEFAULT_LEARNER,
+    ORDER_1,
     ClassesConfig,
     LearningConfig,
     TrainConfig,
-    as_tables,
-    config_of,
-    defaults_for,
+    WordLabelConfig,
+    may_be_joint,
 )
-from egparse.config.tasks import may_be_joint
 from egparse.errors import ConfigError, did_you_mean
 from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS
-from egparse.learners.registry import LEARNERS
+from egparse.learners.registry import LEARNERS, options_of
 
 _NO_TOML = (ValueError, RecursionError)
 """What ``tomllib`` raises for other text, numbers of thousands of digits and nested brackets."""
@@ -96,18 +96,90 @@ def read_config(table: Mapping[str, Any], name: str = "configuration") -> TrainC
 
 
 def check_config(table: Mapping[str, Any], name: str = "configuration") -> TrainConfig:
-    """The configuration that a table of plain values describes.
+    """The defaults, updated with a table of plain values.
 
     Raises:
-        ConfigError: an unknown key, a value of the wrong type or out of range, or settings that
-            exclude each other; it names the key, what was expected and what came.
+        ConfigError: an unknown key, a value of the wrong type or out of range, an unknown learner
+            or option, or settings that exclude each other; it names the key, what was expected and
+            what came.
     """
-    config = config_of(table, name)
+    table = as_tables(table)
+    parser = table.get("parser")
+    order = parser.get("order") if isinstance(parser, Mapping) else None
+    config: TrainConfig = updated(defaults_for(order), table, name)
+    for section, learning in learning_sections(config):
+        _check_learner(learning, f"{name}: {section}", section)
+        if isinstance(learning, WordLabelConfig) and not learning.templates:
+            built_in = getattr(TrainConfig, section).templates
+            filled: dict[str, Any] = {section: replace(learning, templates=built_in)}
+            config = replace(config, **filled)
     check_layers(config.layers, name)
     _check_classes(config.classes, name)
     if config.parser.order == 2 and not config.parser.mbr_scale:
         raise ConfigError(f"{name}: parser.mbr_scale: expected more than 0 for order 2, got 0")
     return config
+
+
+def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
+    """Raise ConfigError for an unknown learner, an option that it does not have, or a value that
+    the option cannot have.
+    """
+    for option in learning.options:
+        of_eg = about(type(learning), option)["meaning"].startswith("eg-online: ")
+        if option in ("c", "seed", "loss") or of_eg:
+            setting = option if option == "seed" else f"{section}.{option}"
+            raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
+    learner = learning.learner
+    if learner not in LEARNERS:
+        raise ConfigError(
+            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
+            + did_you_mean(learner, LEARNERS)
+        )
+    known = options_of(learner) if learning.options else {}
+    for option, value in learning.options.items():
+        if option not in known:
+            listed = ", ".join(known) or "none"
+            raise ConfigError(
+                f"{key}.options.{option}: unknown option {option!r}: those of the learner "
+                f"{learner} are: {listed}{did_you_mean(option, known)}"
+            )
+        if not _has_type(value, known[option]):
+            fault = expected(range_of(known[option]), value)
+            raise ConfigError(f"{key}.options.{option}: {fault}")
+
+
+def _has_type(value: object, hint: Any) -> bool:
+    from pydantic import TypeAdapter, ValidationError  # costs 0.1 s: only where needed
+
+    if isinstance(value, bool) and hint is not bool:
+        return False
+    try:
+        TypeAdapter(hint).validate_python(value, strict=not isinstance(value, int))
+    except ValidationError:
+        return False
+    return True
+
+
+def as_tables(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The table, with sections that are dataclasses as tables; ``classes`` may also be a table of
+    word classes, or a list of them.
+    """
+    sections = {
+        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+        for key, value in table.items()
+    }
+    classes = sections.get("classes")
+    if isinstance(classes, str | PathLike):
+        classes = [classes]
+    if isinstance(classes, list | tuple):
+        tables = [str(one) if isinstance(one, PathLike) else one for one in classes]
+        sections["classes"] = {"tables": tables}
+    return sections
+
+
+def defaults_for(order: object) -> TrainConfig:
+    """The default settings with a parser of an order: those of ``ORDER_1`` for 1."""
+    return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
 
 
 def check_layers(layers: Sequence[str], name: str) -> None:
@@ -198,11 +270,6 @@ def learning_sections(config: TrainConfig) -> Iterator[tuple[str, LearningConfig
         value = getattr(config, section.name)
         if isinstance(value, LearningConfig):
             yield section.name, value
-
-
-def config_as_table(config: TrainConfig) -> dict[str, Any]:
-    """Plain values."""
-    return asdict(config)
 
 
 def config_of_model(config: TrainConfig) -> dict[str, Any]:

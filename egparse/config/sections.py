@@ -6,15 +6,14 @@ given as a table of what differs from its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
-from os import PathLike
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from textwrap import wrap
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
-from egparse.classes.table import MAX_CLASSES, VECTOR_CLASSES
+from egparse.classes.tables import MAX_CLASSES, VECTOR_CLASSES, for_each_table
 from egparse.config.fields import (
     Beta,
     Bits,
@@ -28,24 +27,27 @@ from egparse.config.fields import (
     Seed,
     Setting,
     Share,
-    about,
-    expected,
     fixed,
-    range_of,
     setting,
     settings_in,
-    shown,
-    updated,
 )
-from egparse.config.named_losses import DEFAULT_LEARNER, PARSER_LEARNER
-from egparse.errors import ConfigError, did_you_mean
 from egparse.features import default_templates as built_in
-from egparse.learners.registry import LEARNERS, options_of
+from egparse.features.templates import MAX_TEMPLATES
+from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS
 
 Strings = tuple[str, ...]
 Loss = Literal["auto", "log-linear", "max-margin", "softmax-margin", "perceptron"]
 Trees = Literal["auto", "projective", "non-projective"]
 AUTO = "auto"
+DEFAULT_LEARNER = "eg-online"
+
+OF_CLASSES = {
+    "templates": "class_templates",
+    "sibling_templates": "class_siblings",
+    "grandparent_templates": "class_grandparents",
+    "label_templates": "class_labels",
+}
+"""The setting of templates -> the setting of further ones over word classes."""
 
 
 class Section:
@@ -289,7 +291,7 @@ class ParserConfig(LearningConfig):
         built_in.ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
-    learner: str = PARSER_LEARNER
+    learner: str = "dca"
     c: Constant = 50.0
     stop: StopConfig = StopConfig(iterations=8)
 
@@ -487,101 +489,6 @@ class TrainConfig(Section):
     expander: ExpanderConfig = ExpanderConfig()
     splitter: SplitterConfig = SplitterConfig()
 
-    def __post_init__(self) -> None:
-        """Sections may be given as tables, which are checked as those of a file, ``classes`` also
-        as the name of a table of word classes, or a list of them. A section without templates has
-        the built-in ones.
-
-        Raises:
-            ConfigError: an unknown setting, a value out of range, or no section.
-        """
-        for one in fields(self):
-            value, default = getattr(self, one.name), one.default
-            if isinstance(default, Section) and not isinstance(value, type(default)):
-                value = getattr(config_of({one.name: value}, "settings"), one.name)
-            if isinstance(value, WordLabelConfig) and not value.templates:
-                value = replace(value, templates=vars(default)["templates"])
-            object.__setattr__(self, one.name, value)
-
-
-def config_of(table: Mapping[str, Any], name: str) -> TrainConfig:
-    """The defaults, updated with a table, whose names, types, ranges and learners are checked.
-
-    Raises:
-        ConfigError: see ``egparse.config.fields.updated``; also an unknown learner or option.
-    """
-    table = as_tables(table)
-    parser = table.get("parser")
-    order = parser.get("order") if isinstance(parser, Mapping) else None
-    config: TrainConfig = updated(defaults_for(order), table, name)
-    for one in fields(config):
-        learning = getattr(config, one.name)
-        if isinstance(learning, LearningConfig):
-            _check_learner(learning, f"{name}: {one.name}", one.name)
-    return config
-
-
-def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
-    """Raise ConfigError for an unknown learner, an option that it does not have, or a value that
-    the option cannot have.
-    """
-    for option in learning.options:
-        of_eg = about(type(learning), option)["meaning"].startswith("eg-online: ")
-        if option in ("c", "seed", "loss") or of_eg:
-            setting = option if option == "seed" else f"{section}.{option}"
-            raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
-    learner = learning.learner
-    if learner not in LEARNERS:
-        raise ConfigError(
-            f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
-            + did_you_mean(learner, LEARNERS)
-        )
-    known = options_of(learner) if learning.options else {}
-    for option, value in learning.options.items():
-        if option not in known:
-            listed = ", ".join(known) or "none"
-            raise ConfigError(
-                f"{key}.options.{option}: unknown option {option!r}: those of the learner "
-                f"{learner} are: {listed}{did_you_mean(option, known)}"
-            )
-        if not _has_type(value, known[option]):
-            fault = expected(range_of(known[option]), value)
-            raise ConfigError(f"{key}.options.{option}: {fault}")
-
-
-def _has_type(value: object, hint: Any) -> bool:
-    from pydantic import TypeAdapter, ValidationError  # costs 0.1 s: only where needed
-
-    if isinstance(value, bool) and hint is not bool:
-        return False
-    try:
-        TypeAdapter(hint).validate_python(value, strict=not isinstance(value, int))
-    except ValidationError:
-        return False
-    return True
-
-
-def as_tables(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table, with sections that are dataclasses as tables; ``classes`` may also be a table of
-    word classes, or a list of them.
-    """
-    sections = {
-        key: asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-        for key, value in table.items()
-    }
-    classes = sections.get("classes")
-    if isinstance(classes, str | PathLike):
-        classes = [classes]
-    if isinstance(classes, list | tuple):
-        tables = [str(one) if isinstance(one, PathLike) else one for one in classes]
-        sections["classes"] = {"tables": tables}
-    return sections
-
-
-def defaults_for(order: object) -> TrainConfig:
-    """The default settings with a parser of an order: those of ``ORDER_1`` for 1."""
-    return TrainConfig(parser=ORDER_1) if order == 1 else TrainConfig()
-
 
 TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "parser", "labeller")
 """The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
@@ -621,3 +528,46 @@ def settings_as_toml() -> str:
         lines += wrap(comment, 98, initial_indent="# ", subsequent_indent="# ")
         lines.append(f"# {name} = ..." if one.default == "" else f"{name} = {one.default}")
     return "\n".join(lines) + "\n"
+
+
+def joint_layers(config: TrainConfig, layers: Collection[str]) -> tuple[str, ...]:
+    """The layers of word tags among ``layers`` that one tagger learns together, at least two or
+    none.
+
+    By default they are learned together unless their own sections are changed: who gives a layer
+    settings of its own gets a tagger of its own.
+    """
+    chosen = tuple(layer for layer in WORD_TAGS if layer in layers)
+    return chosen if len(chosen) > 1 and may_be_joint(config) else ()
+
+
+def may_be_joint(config: TrainConfig) -> bool:
+    """Whether one tagger learns layers of word tags together, where there are several."""
+    if config.morphology.joint != "auto":
+        return config.morphology.joint == "always"
+    defaults = TrainConfig()
+    return all(getattr(config, layer) == getattr(defaults, layer) for layer in WORD_TAGS)
+
+
+def section_of(layer: str, joint: Collection[str] = ()) -> str:
+    """The section of the configuration for the task that learns a layer, where ``joint`` layers are
+    learned together.
+    """
+    return MORPHOLOGY if layer in joint else LAYERS[layer].section
+
+
+def with_classes(
+    settings: WordLabelConfig | ParserConfig,
+    n_tables: int,
+    built_in: Sequence[str] = (),
+    name: str = "templates",
+) -> tuple[str, ...]:
+    """The templates of a task by the setting ``name``, or the built-in ones, and further ones over
+    word classes for each table; for words and many tables only the first ones, as many for each
+    table as there may be beside the others.
+    """
+    templates = getattr(settings, name) or tuple(built_in)
+    of_classes: Sequence[str] = getattr(settings, OF_CLASSES[name])
+    if not isinstance(settings, ParserConfig):
+        of_classes = of_classes[: max(0, MAX_TEMPLATES - len(templates)) // max(1, n_tables)]
+    return (*templates, *for_each_table(of_classes, n_tables))

@@ -63,7 +63,7 @@ SPLITTER_TEMPLATES = (
     "casing[0]|kind[0]|kind[-1]", "casing[0]|kind[0]|lower[-1]", "casing[0]|kind[0]|kind[1]",
     "casing[1]|kind[1]|kind[0]",
 )  # fmt: skip
-"""For the sentence splitter, over the columns of ``egparse.text.splitting.columns``."""
+"""For the sentence splitter, over the columns of ``egparse.text.word_columns``."""
 
 TOKENISER_TEMPLATES = (
     "bias", "gap[0]", "kind[-1]|kind[0]|gap[0]", "kind[-2]|kind[-1]|kind[0]",
@@ -80,7 +80,7 @@ TOKENISER_TEMPLATES = (
     "around[0]", "around[0]|kind[-1]|kind[0]", "around[0]|before[0]|after[0]",
     "before[0]|after[0]|gap[0]",
 )  # fmt: skip
-"""For the tokeniser, over the columns of ``egparse.text.tokenising.columns``."""
+"""For the tokeniser, over the columns of ``egparse.text.tokeniser``."""
 
 EXPANDER_TEMPLATES = (
     "bias", "lower[0]", "shape[0]", "suffix[0]", "kind[0]", "lower[-1]", "lower[1]", "suffix[-1]",
@@ -92,7 +92,7 @@ EXPANDER_TEMPLATES = (
     "suffix[0]|suffix[1]", "suffix[-1]|suffix[0]",
     "prefix1[0]", "prefix2[0]", "prefix3[0]", "suffix1[0]", "suffix2[0]", "length[0]",
 )  # fmt: skip
-"""For multiword tokens, over the columns of ``egparse.text.tokenising.expander_columns``."""
+"""For multiword tokens, over the columns of ``egparse.text.word_columns``."""
 
 LABEL_TEMPLATES = (
     "bias", "upos[0]|head_upos[0]|side[0]", "xpos[0]|head_xpos[0]|side[0]",

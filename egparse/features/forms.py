@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from egparse.classes.columns import ClassColumns
-from egparse.classes.table import normal
+from egparse.classes.tables import ClassColumns, normal
 from egparse.errors import ConfigError
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.types import Ints

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.features.feature_choice import features_of
+from egparse.features.fine_tags import features_of
 from egparse.types import Ints, Longs
 
 TAGS = (

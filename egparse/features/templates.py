@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.classes.columns import is_as_fine_as_words
+from egparse.classes.tables import is_as_fine_as_words
 from egparse.compilation import njit
 from egparse.errors import ConfigError, did_you_mean
 from egparse.features.vocabulary import BOUNDARY, UNKNOWN

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.classes.packed import PackedTable
+from egparse.classes.tables import PackedTable
 from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
@@ -19,7 +19,7 @@ from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.layers import SUPERTAGS, TAG_LAYERS
 from egparse.schemes import OUTSIDE, from_iob2
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import HIDDEN, MISSING, Sentence
 from egparse.types import Ints, Longs, Mask
 
 _PLACES = ("first", "last")
@@ -27,7 +27,7 @@ _OF_FINE_TAGS = ("upos", "feats")
 
 ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
 """The columns that templates may name, besides those of word classes
-(``egparse.classes.columns``).
+(``egparse.classes.tables``).
 """
 
 
@@ -98,8 +98,8 @@ class Columns:
         self.statistics = statistics
         self.fine_tags = fine_tags
         self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
-        supertags = (SUPERTAGS,) if SUPERTAGS in self.labels else ()
-        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *supertags)
+        hidden = [layer for layer in HIDDEN if layer in self.labels]
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *hidden)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     @property

@@ -7,13 +7,9 @@ import warnings
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any, cast
 
-from egparse.config.named_losses import (
-    DEFAULT_LEARNER,
-    LOSSES,
-    fits_probabilities,
-    named_loss,
-)
+from egparse.config.reading import learning_sections
 from egparse.config.sections import (
+    DEFAULT_LEARNER,
     ExpanderConfig,
     LabellerConfig,
     LearningConfig,
@@ -24,8 +20,8 @@ from egparse.config.sections import (
     TaggerConfig,
     TokeniserConfig,
     TrainConfig,
+    section_of,
 )
-from egparse.config.tasks import section_of
 from egparse.errors import ConfigError
 from egparse.fitting.jobs import Jobs, JobsWarning, present_jobs
 from egparse.layers import LEMMAS, MORPHOLOGY
@@ -47,6 +43,14 @@ from egparse.types import Singles
 
 if TYPE_CHECKING:
     from egparse.learners.problem import Problem
+
+LOSSES = {
+    "log-linear": (1.0, 0.0),
+    "max-margin": (math.inf, 1.0),
+    "softmax-margin": (1.0, 1.0),
+    "perceptron": (math.inf, 0.0),
+}
+"""Name -> beta and gamma of the loss family (``egparse.learners.losses``)."""
 
 SECOND_ORDER_MARGIN = 4.0
 """Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
@@ -176,6 +180,21 @@ def check_continues(config: LearningConfig) -> None:
             f"expected a learner that can continue from a base model ({', '.join(CONTINUING)}), "
             f"got {config.learner!r}"
         )
+
+
+def check_savable(config: TrainConfig) -> None:
+    """Check, before time is spent on training, that the states of all learners can be saved.
+
+    Raises:
+        ConfigError: one that cannot, with its section.
+    """
+    for section, learning in learning_sections(config):
+        entry = LEARNERS.get(learning.learner)
+        if entry is not None and not entry.checkpoints:
+            raise ConfigError(
+                f"{section}.learner: expected one whose state can be saved, as --checkpoint needs, "
+                f"got {learning.learner!r}"
+            )
 
 
 def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection[str] = ()) -> None:
@@ -346,3 +365,30 @@ def is_probabilistic(config: LearningConfig) -> bool:
     estimates of probabilities.
     """
     return fits_probabilities(config.learner, config.loss, config.beta)
+
+
+def named_loss(learner: str, loss: str) -> tuple[float, float]:
+    """Beta and gamma of a loss by its name; ``auto`` is the only loss of a learner that has but
+    one, else log-linear. Unknown learners are left to ``build_learner``.
+
+    Raises:
+        ConfigError: a loss that the learner does not minimise.
+    """
+    entry = LEARNERS.get(learner)
+    only = None if entry is None else entry.loss
+    if loss == "auto":
+        return LOSSES[only or "log-linear"]
+    if only is not None and loss != only:
+        raise ConfigError(f"learner {learner}: expected loss = {only!r} or 'auto', got {loss!r}")
+    return LOSSES[loss]
+
+
+def fits_probabilities(learner: str, loss: str, beta: float | None) -> bool:
+    """Whether exp(score) is fitted as a probability by a learner with a loss, whose ``beta`` takes
+    the place of that of the name unless it is None.
+    """
+    entry = LEARNERS.get(learner)
+    if entry is not None and not entry.probabilities:
+        return False
+    named, _ = named_loss(learner, loss)
+    return math.isfinite(named if beta is None else beta)

@@ -5,136 +5,19 @@ keep the best predictor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Generic,
-    NamedTuple,
-    Protocol,
-    TypeVar,
-    cast,
-    runtime_checkable,
-)
-
-import numpy as np
-import numpy.typing as npt
+from collections.abc import Callable
 
 from egparse.config.sections import StopConfig
-from egparse.errors import EgparseError, NotFiniteError
+from egparse.errors import EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.jobs import cpu_time
+from egparse.fitting.journal import TaskEntry
+from egparse.fitting.prepared import INTERRUPTED, Best, Predictor, Prepared, naming
 from egparse.fitting.progress import Iteration, Listener, Step
-from egparse.learners.learner import Learner, State
-from egparse.types import Singles
-
-if TYPE_CHECKING:
-    from egparse.fitting.checkpoints.journal import TaskEntry
-    from egparse.learners.problem import Problem
-
-Predictor = TypeVar("Predictor")
-Finished = TypeVar("Finished")
-
-INTERRUPTED = "interrupted"
 
 SETTLED = 0.1
 """The relative duality gap below which a development score that does not improve counts as stale.
 """
-
-
-@runtime_checkable
-class CountingScore(Protocol):
-    """A score that depends on how many predictors it has rated."""
-
-    def resume(self, passes: int) -> None:
-        """Go on as if so many had been rated."""
-
-
-class Weights(NamedTuple):
-    """A copy of the arrays of v, and the factor of the model, w = ``scale`` v."""
-
-    vectors: list[npt.NDArray[np.floating[Any]]]
-    scale: float
-
-    def put_into(self, problem: Problem) -> None:
-        """Set the v of a problem."""
-        for array, saved in zip(problem.vectors(), self.vectors, strict=True):
-            array[...] = saved
-
-
-class Prepared(NamedTuple, Generic[Predictor]):
-    """A learner at its first point, and a function that copies the predictor out of its problem."""
-
-    learner: Learner
-    state: Any
-    snapshot: Callable[[State], Predictor]
-
-    def then(self, finish: Callable[[Predictor], Finished]) -> Prepared[Finished]:
-        """The same learner, whose predictors are finished by a function."""
-        snapshot = self.snapshot
-        return Prepared(self.learner, self.state, lambda state: finish(snapshot(state)))
-
-    def current(self) -> Predictor:
-        """The predictor with the weights that the learner keeps (for some, their average)."""
-        with self.learner.model_weights(self.state):
-            return self.snapshot(self.state)
-
-    def weights(self) -> Weights:
-        """Those of the ``current`` predictor."""
-        with self.learner.model_weights(self.state):
-            vectors = [array.copy() for array in problem_of(self.learner).vectors()]
-            return Weights(vectors, float(self.state.scale))
-
-    def at(self, weights: Weights) -> Predictor:
-        """The predictor with other weights, which the problem holds afterwards."""
-        weights.put_into(problem_of(self.learner))
-        return self.snapshot(weights)
-
-    def after(self, passes: int) -> Predictor:
-        """The predictor after some passes, without certificates: for predictors that are used once,
-        as in jackknifing.
-        """
-        for _ in range(passes):
-            self.learner.iterate(self.state)
-        return self.current()
-
-
-class Best(NamedTuple, Generic[Predictor]):
-    """The best predictor, the record of its pass, and why training stopped."""
-
-    predictor: Predictor
-    record: Iteration
-    reason: str
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether the user stopped it."""
-        return self.reason == INTERRUPTED
-
-
-def problem_of(learner: Learner) -> Problem:
-    """The problem of a learner, which holds v."""
-    return cast("Problem", cast(Any, learner).problem)
-
-
-def require_finite(*tables: Singles) -> None:
-    """Check weights before anything is decoded by them: NaN would become an index.
-
-    Raises:
-        NotFiniteError: some are infinite or NaN.
-    """
-    if not all(np.isfinite(table).all() for table in tables):
-        raise NotFiniteError("the weights are not finite; try a larger c")
-
-
-@contextmanager
-def naming(task: str) -> Iterator[None]:
-    """Let ``NotFiniteError`` name a task."""
-    try:
-        yield
-    except NotFiniteError as error:
-        raise NotFiniteError(f"{task}: {error}") from None
 
 
 def optimise(
@@ -165,9 +48,9 @@ def optimise(
             best, stale, passes = entry.restore(prepared, listener)
             if best.reason:
                 return best
-            rating: object = score
-            if isinstance(rating, CountingScore):
-                rating.resume(passes)
+            resume = getattr(score, "resume", None)
+            if resume is not None:  # a score that depends on how many predictors it has rated
+                resume(passes)
     try:
         for number in range(passes + 1, stop.iterations + 1):
             begun = cpu_time()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -11,13 +11,12 @@ from egparse.config.sections import LearningConfig
 from egparse.evaluation.calibration import fit_temperature
 from egparse.features.word_table import Words
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
-from egparse.fitting.optimise import Best, Prepared, optimise
+from egparse.fitting.journal import Journal
+from egparse.fitting.optimise import optimise
+from egparse.fitting.prepared import Best, Prepared
 from egparse.fitting.progress import Listener
 from egparse.sentences import MISSING, Sentence, select
 from egparse.types import Floats, Longs, Mask
-
-if TYPE_CHECKING:
-    from egparse.fitting.checkpoints.journal import Journal
 
 
 class Part(NamedTuple):

@@ -35,6 +35,34 @@ MAX_LINES = 1_000_000
 """Lines of a block: annotation takes up to 2 KB of memory for each."""
 
 
+SPANS_KEY = "NE"
+"""The key of span tags in MISC, as in ``NE=B-LOC``."""
+
+
+class Reading(NamedTuple):
+    """How sentences are read from blocks; what does not concern a format has no effect.
+
+    With ``skip_bad`` a faulty sentence is left out, and its error is passed to ``on_bad``. For
+    trees: without ``trees`` the column HEAD is ignored and ``heads`` is empty; ``multiple_roots``
+    permits several roots (None: in CoNLL-X only); ``require_trees`` makes a missing head a fault.
+
+    For CoNLL-U: spans are read from the key ``spans_key`` of MISC, in any scheme; None leaves
+    ``spans`` empty. Words without the key are O, or ``MISSING`` with ``partial_spans``, where a tag
+    after such a word that continues a span is I. For column files: ``scheme`` is the scheme of the
+    tags (None: any); ``layer`` selects the column of spans if the format has two.
+    """
+
+    skip_bad: bool = False
+    on_bad: Callable[[CorpusError], None] | None = None
+    trees: bool = True
+    require_trees: bool = False
+    multiple_roots: bool | None = None
+    spans_key: str | None = SPANS_KEY
+    partial_spans: bool = False
+    scheme: str | None = None
+    layer: str = "ner"
+
+
 class Block(NamedTuple):
     """Consecutive lines without line ends, none of them empty; ``first_line`` counts from 1.
 
@@ -108,22 +136,17 @@ def read_blocks(
 
 
 def parse_blocks(
-    blocks: Iterable[Block],
-    parse: Callable[[Block], Sentence],
-    skip_bad: bool,
-    on_bad: Callable[[CorpusError], None] | None,
+    blocks: Iterable[Block], parse: Callable[[Block], Sentence], reading: Reading
 ) -> Iterator[Sentence]:
-    """The sentence of each block; with ``skip_bad`` faulty sentences are left out and their errors
-    passed to ``on_bad``.
-    """
+    """The sentence of each block, but for those that are to be skipped."""
     for block in blocks:
         try:
             sentence = parse(block)
         except CorpusError as error:
-            if not skip_bad:
+            if not reading.skip_bad:
                 raise
-            if on_bad is not None:
-                on_bad(error)
+            if reading.on_bad is not None:
+                reading.on_bad(error)
             continue
         yield sentence
 

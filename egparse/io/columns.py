@@ -9,12 +9,11 @@ dropped, so that a line of blanks ends a sentence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TextIO
+from typing import Any
 
-from egparse.errors import CorpusError
-from egparse.io.blocks import Block, CorpusSource, parse_blocks, read_blocks, shown
+from egparse.io.blocks import Block, CorpusSource, Reading, parse_blocks, read_blocks, shown
 from egparse.schemes import OUTSIDE, find_tag_fault, from_iob2, to_iob2
 from egparse.sentences import MISSING, Sentence, Source
 
@@ -35,20 +34,10 @@ _ESCAPES = str.maketrans({"\t": "_", "\n": "_", "\r": "_", " ": "_"})
 
 
 def read_columns(
-    source: CorpusSource,
-    format: str,
-    *,
-    name: str | None = None,
-    scheme: str | None = None,
-    layer: str = "ner",
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
+    source: CorpusSource, format: str, *, name: str | None = None, **options: Any
 ) -> Iterator[Sentence]:
-    """The sentences of a column file or stream in one of the formats of ``LAYOUTS``.
-
-    ``scheme`` is the scheme of its tags (None: any); ``layer`` selects the column of spans if the
-    format has two. With ``skip_bad`` a faulty sentence is left out, and its error is passed to
-    ``on_bad``.
+    """The sentences of a column file or stream in one of the formats of ``LAYOUTS``; ``options``
+    are those of ``Reading``.
 
     Raises:
         CorpusError: a wrong number of columns, an empty cell, or a tag that the scheme does not
@@ -56,45 +45,18 @@ def read_columns(
         EgparseError: the file cannot be read.
         ValueError: an unknown format, scheme or layer.
     """
-    blocks = read_blocks(source, name)
-    return parse_columns(
-        blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad
-    )
+    return parse_columns(read_blocks(source, name), format, Reading(**options))
 
 
-def parse_columns(
-    blocks: Iterable[Block],
-    format: str,
-    *,
-    scheme: str | None = None,
-    layer: str = "ner",
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
-) -> Iterator[Sentence]:
+def parse_columns(blocks: Iterable[Block], format: str, reading: Reading) -> Iterator[Sentence]:
     """The sentences of blocks; see ``read_columns``."""
-    _check_choice(format, layer)
-    find_tag_fault((), scheme)  # raises for an unknown scheme now, not at the first sentence
-    parse = partial(_parse, format=format, scheme=scheme, layer=layer)
-    return parse_blocks(_sentence_blocks(blocks), parse, skip_bad, on_bad)
+    _check_choice(format, reading.layer)
+    find_tag_fault((), reading.scheme)  # raises for an unknown scheme now, not at the first one
+    parse = partial(_parse, format=format, scheme=reading.scheme, layer=reading.layer)
+    return parse_blocks(_sentence_blocks(blocks), parse, reading)
 
 
-def write_columns(
-    sentences: Iterable[Sentence],
-    stream: TextIO,
-    format: str,
-    *,
-    scheme: str | None = None,
-    layer: str = "ner",
-) -> int:
-    """Write sentences as ``format_sentence`` does; returns how many."""
-    count = 0
-    for sentence in sentences:
-        stream.write(format_sentence(sentence, format, scheme=scheme, layer=layer))
-        count += 1
-    return count
-
-
-def format_sentence(
+def format_columns(
     sentence: Sentence, format: str, *, scheme: str | None = None, layer: str = "ner"
 ) -> str:
     """The lines of a sentence in a column format, with the blank line.
@@ -201,26 +163,19 @@ def _names(block: Block, rows: Sequence[Sequence[str]], first: int, format: str)
     layouts = LAYOUTS[format]
     widths = " or ".join(map(str, layouts))
     width = len(rows[0])
+
+    def got(row: Sequence[str], line: int) -> str:
+        return f"{len(row)} in {shown(block.lines[line])}"
+
     for line, row in enumerate(rows, first):
         if len(row) not in layouts:
-            raise block.fault(
-                line, f"{widths} columns ({format})", f"{len(row)} in {_shown(block, line)}"
-            )
+            raise block.fault(line, f"{widths} columns ({format})", got(row, line))
         if len(row) != width:
-            raise block.fault(
-                line,
-                f"{width} columns as in the line before",
-                f"{len(row)} in {_shown(block, line)}",
-            )
+            raise block.fault(line, f"{width} columns as in the line before", got(row, line))
         if "" in row:
-            raise block.fault(
-                line, "a value in every column", f"nothing in column {row.index('') + 1}"
-            )
+            nothing = f"nothing in column {row.index('') + 1}"
+            raise block.fault(line, "a value in every column", nothing)
     return layouts[width]
-
-
-def _shown(block: Block, line: int) -> str:
-    return shown(block.lines[line])
 
 
 def _span_column(names: Sequence[str], layer: str) -> str:

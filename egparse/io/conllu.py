@@ -17,13 +17,20 @@ several roots. PHEAD and PDEPREL are written as they were read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TextIO
+from typing import Any
 
-from egparse.errors import CorpusError
-from egparse.io.blocks import Block, CorpusSource, parse_blocks, read_blocks, shown
+from egparse.io.blocks import (
+    SPANS_KEY,
+    Block,
+    CorpusSource,
+    Reading,
+    parse_blocks,
+    read_blocks,
+    shown,
+)
 from egparse.io.rows import (
     DEPREL,
     FEATS,
@@ -52,9 +59,6 @@ from egparse.sentences import MISSING, Sentence, Source, SurfaceToken
 
 _OPENING_MARKS = ("# newdoc", "# newpar")
 
-SPANS_KEY = "NE"
-"""The key of span tags in MISC, as in ``NE=B-LOC``."""
-
 PROBABILITY_KEYS = {
     name: layer.probability_key for name, layer in LAYERS.items() if layer.kind != "span"
 }
@@ -64,88 +68,53 @@ the key of their tags.
 
 
 def read_conllu(
-    source: CorpusSource,
-    *,
-    name: str | None = None,
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
-    trees: bool = True,
-    require_trees: bool = False,
-    multiple_roots: bool = False,
-    spans_key: str | None = SPANS_KEY,
-    partial_spans: bool = False,
+    source: CorpusSource, *, name: str | None = None, format: str = "conllu", **options: Any
 ) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-U file or stream, one at a time.
+    """The sentences of a CoNLL-U or CoNLL-X file or stream, one at a time; ``options`` are those of
+    ``Reading``.
 
-    Heads must form a tree with one root, or with several roots if ``multiple_roots``. A sentence
-    without any head is not annotated; a missing head is a fault only with ``require_trees``.
-    Without ``trees`` the column HEAD is ignored and ``heads`` is empty. Spans are read from the key
-    ``spans_key`` of MISC, in any scheme; None leaves ``spans`` empty. Words without the key are O,
-    or ``MISSING`` with ``partial_spans``, where a tag after such a word that continues a span is I.
-    With ``skip_bad`` a faulty sentence is left out, and its error is passed to ``on_bad``.
+    Heads must form a tree. A sentence without any head is not annotated; a missing head is a fault
+    only with ``require_trees``.
 
     Raises:
         CorpusError: a faulty sentence, unless ``skip_bad``.
         EgparseError: the file cannot be read.
     """
-    return parse_conllu(
-        read_blocks(source, name),
-        skip_bad=skip_bad,
-        on_bad=on_bad,
-        trees=trees,
-        require_trees=require_trees,
-        multiple_roots=multiple_roots,
-        spans_key=spans_key,
-        partial_spans=partial_spans,
-    )
+    return parse_conllu(read_blocks(source, name), format, Reading(**options))
 
 
-def parse_conllu(
-    blocks: Iterable[Block],
-    *,
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
-    trees: bool = True,
-    require_trees: bool = False,
-    multiple_roots: bool = False,
-    spans_key: str | None = SPANS_KEY,
-    partial_spans: bool = False,
-) -> Iterator[Sentence]:
+def parse_conllu(blocks: Iterable[Block], format: str, reading: Reading) -> Iterator[Sentence]:
     """The sentences of blocks; see ``read_conllu``."""
+    multiple_roots = reading.multiple_roots
     parse = partial(
         _parse,
-        trees=trees,
-        require_trees=require_trees,
-        multiple_roots=multiple_roots,
-        key=spans_key and spans_key + "=",
-        absent=MISSING if partial_spans else OUTSIDE,
+        format=format,
+        trees=reading.trees,
+        require_trees=reading.require_trees,
+        multiple_roots=format == "conllx" if multiple_roots is None else multiple_roots,
+        key=reading.spans_key and reading.spans_key + "=",
+        absent=MISSING if reading.partial_spans else OUTSIDE,
     )
-    return parse_blocks(blocks, parse, skip_bad, on_bad)
+    return parse_blocks(blocks, parse, reading)
 
 
-def write_conllu(
-    sentences: Iterable[Sentence], stream: TextIO, *, spans_key: str = SPANS_KEY
-) -> int:
-    """Write sentences as ``format_sentence`` does; returns how many."""
-    count = 0
-    for sentence in sentences:
-        stream.write(format_sentence(sentence, spans_key))
-        count += 1
-    return count
+def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY, format: str = "conllu") -> str:
+    """The lines of a sentence in CoNLL-U or CoNLL-X, with the blank line.
 
-
-def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
-    """The lines of a sentence in CoNLL-U, with the blank line.
-
-    A sentence that was read from CoNLL-U keeps its lines: only UPOS, XPOS, FEATS, HEAD and DEPREL
-    of its words are replaced, as far as the sentence has these layers, and the spans in MISC if
-    they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
-    (``enhanced``). Any other sentence gets new lines, with its comments, ``# sent_id`` and, if it
-    has MISC or multiword tokens, which tell whether a blank follows, ``# text``.
+    A sentence that was read from the same format keeps its lines: only UPOS, XPOS, FEATS, HEAD and
+    DEPREL of its words are replaced, as far as the sentence has these layers, and the spans in MISC
+    if they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
+    (``rows.refill``). Any other sentence gets new lines, with its comments, ``# sent_id`` and, if
+    it has MISC or multiword tokens, which tell whether a blank follows, ``# text``.
     ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
+
+    CoNLL-X cannot represent comments, multiword tokens, spans and probabilities: they are lost.
     """
     source = sentence.source
-    if source is not None and source.format == "conllu":
+    is_kept = source is not None and source.format == format
+    if format == "conllx":
+        lines = refill(sentence, source) if source and is_kept else plain_rows(sentence)
+    elif source is not None and is_kept:
         misc: Sequence[str] | None = _changed_misc(sentence, source, spans_key)
         if sentence.probabilities:
             misc = misc or [source.lines[line].rpartition("\t")[2] for line in source.word_lines]
@@ -154,9 +123,8 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
     else:
         misc = _plain_misc(sentence, spans_key)
         if sentence.probabilities:
-            misc = _with_probabilities(
-                misc or [MISSING] * len(sentence), sentence.probabilities, spans_key
-            )
+            misc = misc or [MISSING] * len(sentence)
+            misc = _with_probabilities(misc, sentence.probabilities, spans_key)
         rows = with_multiword_tokens(plain_rows(sentence, misc), sentence.tokens)
         lines = [*_comments(sentence), *rows]
     return "\n".join(lines) + "\n\n"
@@ -165,6 +133,7 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY) -> str:
 def _parse(
     block: Block,
     *,
+    format: str,
     trees: bool,
     require_trees: bool,
     multiple_roots: bool,
@@ -173,21 +142,27 @@ def _parse(
 ) -> Sentence:
     if block.undecodable:
         block.check_encoding()
-    comments, sentence_id = _read_comments(block.lines)
-    word_lines, cells, tokens = _words(block, comments, sentence_id)
-    misc = tuple(cells[MISC::STRIDE])
+    sentence_id: str | None = None
+    misc: tuple[str, ...] = ()
     spans: tuple[str, ...] = ()
-    if key is not None:
-        tags = _raw_tags(misc, key, absent)
-        partial = absent == MISSING
-        spans = (
-            _spans(block, tags, word_lines, sentence_id, partial) if tags else (absent,) * len(misc)
-        )
     heads: tuple[int, ...] = ()
+    if format == "conllu":
+        comments, sentence_id = _read_comments(block.lines)
+        word_lines, cells, tokens = _words(block, comments, sentence_id)
+        misc = tuple(cells[MISC::STRIDE])
+        if key is not None:
+            tags = _raw_tags(misc, key, absent)
+            partial = absent == MISSING
+            spans = (
+                _spans(block, tags, word_lines, sentence_id, partial)
+                if tags
+                else (absent,) * len(misc)
+            )
+    else:
+        word_lines, cells, tokens = _words(block, 0, None, only_words=True)
     if trees:
-        cell_heads = cells[HEAD::STRIDE]
         heads = checked_heads(
-            block, cell_heads, word_lines, sentence_id, multiple_roots, require_trees
+            block, cells[HEAD::STRIDE], word_lines, sentence_id, multiple_roots, require_trees
         )
     return Sentence(  # by position: the names would cost a microsecond a sentence
         tuple(cells[FORM::STRIDE]),
@@ -200,7 +175,7 @@ def _parse(
         misc,
         spans,
         sentence_id,
-        Source(block.path, block.first_line, tuple(block.lines), word_lines),
+        Source(block.path, block.first_line, tuple(block.lines), word_lines, format),
         None,
         tokens,
     )
@@ -222,20 +197,22 @@ def _read_comments(lines: Sequence[str]) -> tuple[int, str | None]:
 
 
 def _words(
-    block: Block, comments: int, sentence_id: str | None
+    block: Block, comments: int, sentence_id: str | None, only_words: bool = False
 ) -> tuple[Sequence[int], Sequence[str], Sequence[SurfaceToken]]:
-    """The lines of the words, their cells, and the multiword tokens."""
+    """The lines of the words, their cells, and the multiword tokens; with ``only_words``, as in
+    CoNLL-X, every line is a word.
+    """
     lines: Sequence[int] = range(comments, len(block.lines))
     cells: Sequence[str] | None = split_cells(block.lines[comments:])
     if cells is not None and ids_ascend(cells[ID::STRIDE]):
         return lines, cells, ()
     # a fault, or a comment between the words
-    if cells is None or "#" in "".join(cells[ID::STRIDE]):
-        lines = check_rows(block, sentence_id)
+    if cells is None or (not only_words and "#" in "".join(cells[ID::STRIDE])):
+        lines = check_rows(block, sentence_id, comments=not only_words)
         cells = split_cells([block.lines[line] for line in lines])
         if cells is None:
             raise AssertionError("check_rows accepts no row that split_cells rejects")
-    others = find_other_rows(block, lines, cells[ID::STRIDE], sentence_id)
+    others = find_other_rows(block, lines, cells[ID::STRIDE], sentence_id, only_words)
     tokens = _multiword_tokens(cells, others)
     return without_rows(lines, others, 1), without_rows(cells, others), tokens
 
@@ -375,95 +352,3 @@ def _comments(sentence: Sentence) -> list[str]:
     if (sentence.misc or sentence.tokens) and not has_text:
         comments.append(f"# text = {escape(sentence.text)}")
     return comments
-
-
-# --- CoNLL-X --------------------------------------------------------------------------------------
-
-
-def read_conllx(
-    source: CorpusSource,
-    *,
-    name: str | None = None,
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
-    trees: bool = True,
-    require_trees: bool = False,
-    multiple_roots: bool = True,
-) -> Iterator[Sentence]:
-    """The sentences of a CoNLL-X file or stream; options and errors as in ``read_conllu``."""
-    return parse_conllx(
-        read_blocks(source, name),
-        skip_bad=skip_bad,
-        on_bad=on_bad,
-        trees=trees,
-        require_trees=require_trees,
-        multiple_roots=multiple_roots,
-    )
-
-
-def parse_conllx(
-    blocks: Iterable[Block],
-    *,
-    skip_bad: bool = False,
-    on_bad: Callable[[CorpusError], None] | None = None,
-    trees: bool = True,
-    require_trees: bool = False,
-    multiple_roots: bool = True,
-) -> Iterator[Sentence]:
-    """The sentences of blocks; see ``read_conllx``."""
-    parse = partial(
-        _parse_conllx, trees=trees, require_trees=require_trees, multiple_roots=multiple_roots
-    )
-    return parse_blocks(blocks, parse, skip_bad, on_bad)
-
-
-def write_conllx(sentences: Iterable[Sentence], stream: TextIO) -> int:
-    """Write sentences as ``format_conllx`` does; returns how many."""
-    count = 0
-    for sentence in sentences:
-        stream.write(format_conllx(sentence))
-        count += 1
-    return count
-
-
-def format_conllx(sentence: Sentence) -> str:
-    """The lines of a sentence in CoNLL-X, with the blank line.
-
-    A sentence that was read from CoNLL-X keeps the columns that are not layers of it. Any other has
-    ``_`` for PHEAD and PDEPREL, and loses what the format cannot represent: comments, multiword
-    tokens, spans.
-    """
-    source = sentence.source
-    if source is not None and source.format == "conllx":
-        return "\n".join(refill(sentence, source)) + "\n\n"
-    return "\n".join(plain_rows(sentence)) + "\n\n"
-
-
-def _parse_conllx(
-    block: Block, *, trees: bool, require_trees: bool, multiple_roots: bool
-) -> Sentence:
-    if block.undecodable:
-        block.check_encoding()
-    words = range(len(block.lines))
-    cells = split_cells(block.lines)
-    if cells is None:
-        check_rows(block, None, comments=False)
-        raise AssertionError("check_rows accepts no row that split_cells rejects")
-    ids = cells[ID::STRIDE]
-    if not ids_ascend(ids):
-        find_other_rows(block, words, ids, None, only_words=True)
-    heads: tuple[int, ...] = ()
-    if trees:
-        heads = checked_heads(
-            block, cells[HEAD::STRIDE], words, None, multiple_roots, require_trees
-        )
-    return Sentence(
-        forms=cells[FORM::STRIDE],
-        lemmas=cells[LEMMA::STRIDE],
-        upos=cells[UPOS::STRIDE],
-        xpos=cells[XPOS::STRIDE],
-        feats=cells[FEATS::STRIDE],
-        heads=heads,
-        deprels=cells[DEPREL::STRIDE],
-        source=Source(block.path, block.first_line, tuple(block.lines), words, "conllx"),
-    )

@@ -5,18 +5,19 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TextIO
+from pathlib import Path
+from typing import NamedTuple, TextIO
 
 from egparse.errors import ConfigError, CorpusError, EmptyCorpusError
-from egparse.io.blocks import Block, CorpusSource, name_of, read_blocks
-from egparse.io.columns import LAYOUTS, parse_columns, write_columns
-from egparse.io.conllu import SPANS_KEY, parse_conllu, parse_conllx, write_conllu, write_conllx
+from egparse.io.blocks import SPANS_KEY, Block, CorpusSource, Reading, name_of, read_blocks
+from egparse.io.columns import LAYOUTS, format_columns, parse_columns
+from egparse.io.conllu import format_sentence, parse_conllu
 from egparse.io.detection import FORMATS, detect_format, format_of_name
 from egparse.io.encodings import UTF_8, checked_encoding
 from egparse.sentences import Sentence
-from egparse.storage.atomic import open_atomically
+from egparse.storage.files import open_atomically
 
 STANDARD = "-"
 """The path that stands for standard input or output."""
@@ -48,9 +49,8 @@ def read_corpus(
 
     Options that do not concern the format have no effect. For trees: without ``trees`` the column
     HEAD is ignored and ``heads`` is empty; ``multiple_roots`` permits several roots (None: in
-    CoNLL-X only); ``require_trees`` makes a missing head a fault. For CoNLL-U: ``spans_key`` and
-    ``partial_spans``, see ``read_conllu``. For column files: ``scheme`` and ``layer``, see
-    ``read_columns``.
+    CoNLL-X only); ``require_trees`` makes a missing head a fault. For CoNLL-U (``spans_key``,
+    ``partial_spans``) and column files (``scheme``, ``layer``) see ``blocks.Reading``.
 
     Raises:
         ConfigError: an unknown format or encoding, or a format without trees with
@@ -59,43 +59,57 @@ def read_corpus(
         CorpusError: a faulty sentence, or damaged compressed data.
         EgparseError: the file cannot be read.
     """
-    if format is not None and format not in FORMATS:
-        raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
-    if format in LAYOUTS and require_trees:
-        raise ConfigError(f"{name or name_of(path)}: {format} has no trees, and trees are required")
-    checked_encoding(encoding)
+    reading = Reading(
+        skip_bad, on_bad, trees, require_trees, multiple_roots, spans_key, partial_spans, scheme,
+        layer,
+    )  # fmt: skip
     is_standard = path == STANDARD
-    source = getattr(sys.stdin, "buffer", sys.stdin) if is_standard else path
     name = name or ("<stdin>" if is_standard else name_of(path))
+    if format is not None:
+        _check_format(format)
+        _check_trees(format, reading, name)
+    checked_encoding(encoding)
+    source = getattr(sys.stdin, "buffer", sys.stdin) if is_standard else path
+    return _sentences(read_blocks(source, name, encoding), name, format, reading)
 
-    def parse(blocks: Iterable[Block], format: str) -> Iterator[Sentence]:
-        if format == "conllu":
-            return parse_conllu(
-                blocks,
-                skip_bad=skip_bad,
-                on_bad=on_bad,
-                trees=trees,
-                require_trees=require_trees,
-                multiple_roots=bool(multiple_roots),
-                spans_key=spans_key,
-                partial_spans=partial_spans,
-            )
-        if format == "conllx":
-            return parse_conllx(
-                blocks,
-                skip_bad=skip_bad,
-                on_bad=on_bad,
-                trees=trees,
-                require_trees=require_trees,
-                multiple_roots=multiple_roots is not False,
-            )
-        if require_trees:
-            raise ConfigError(f"{name}: {format} has no trees, and trees are required")
-        return parse_columns(
-            blocks, format, scheme=scheme, layer=layer, skip_bad=skip_bad, on_bad=on_bad
-        )
 
-    return _sentences(read_blocks(source, name, encoding), name, format, parse)
+class WholeCorpus(NamedTuple):
+    """The sentences of a file, and the faults of skipped ones."""
+
+    sentences: Sequence[Sentence]
+    skipped: list[CorpusError]
+
+
+def read_whole(
+    path: Path,
+    format: str | None,
+    *,
+    encoding: str = UTF_8,
+    skip_bad: bool = False,
+    multiple_roots: bool | None = None,
+) -> WholeCorpus:
+    """All sentences of a corpus, whose words may lack heads; in a file where memory is limited.
+    ``encoding`` is that of the corpus.
+
+    Raises:
+        CorpusError: the first fault, unless ``skip_bad``.
+    """
+    from egparse.io.stored_sentences import StoredSentences  # annotation does without
+    from egparse.storage.scratch import active
+
+    skipped: list[CorpusError] = []
+    sentences = read_corpus(
+        path,
+        format,
+        encoding=encoding,
+        skip_bad=skip_bad,
+        on_bad=skipped.append,
+        multiple_roots=multiple_roots,
+    )
+    scratch = active()
+    if scratch is None:
+        return WholeCorpus(list(sentences), skipped)
+    return WholeCorpus(StoredSentences.of(sentences, scratch), skipped)
 
 
 def write_corpus(
@@ -118,8 +132,7 @@ def write_corpus(
             format = format_of_name(os.fspath(path))
         if format is None:
             format, sentences = _format_of_first(sentences)
-    if format not in FORMATS:
-        raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
+    _check_format(format)
     if path == STANDARD:
         return _write(sentences, standard_output(), format)
     if isinstance(path, str | os.PathLike):
@@ -135,12 +148,25 @@ def standard_output() -> TextIO:
     return sys.stdout
 
 
+def _check_format(format: str) -> None:
+    if format not in FORMATS:
+        raise ConfigError(f"expected a format of {', '.join(FORMATS)}, got {format!r}")
+
+
+def _check_trees(format: str, reading: Reading, name: str) -> None:
+    if format in LAYOUTS and reading.require_trees:
+        raise ConfigError(f"{name}: {format} has no trees, and trees are required")
+
+
 def _write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> int:
-    if format == "conllu":
-        return write_conllu(sentences, stream)
-    if format == "conllx":
-        return write_conllx(sentences, stream)
-    return write_columns(sentences, stream, format)
+    count = 0
+    for sentence in sentences:
+        count += 1
+        if format in LAYOUTS:
+            stream.write(format_columns(sentence, format))
+        else:
+            stream.write(format_sentence(sentence, format=format))
+    return count
 
 
 def _format_of_first(sentences: Iterable[Sentence]) -> tuple[str, Iterable[Sentence]]:
@@ -153,16 +179,15 @@ def _format_of_first(sentences: Iterable[Sentence]) -> tuple[str, Iterable[Sente
 
 
 def _sentences(
-    blocks: Iterator[Block],
-    name: str,
-    format: str | None,
-    parse: Callable[[Iterable[Block], str], Iterator[Sentence]],
+    blocks: Iterator[Block], name: str, format: str | None, reading: Reading
 ) -> Iterator[Sentence]:
-    read_ahead: list[Block] = []
     if format is None:
+        read_ahead: list[Block] = []
         format = detect_format(_collected(blocks, read_ahead), name)
+        _check_trees(format, reading, name)
+        blocks = chain(read_ahead, blocks)
     is_empty = True
-    for sentence in parse(chain(read_ahead, blocks), format):
+    for sentence in (parse_columns if format in LAYOUTS else parse_conllu)(blocks, format, reading):
         is_empty = False
         yield sentence
     if is_empty:
@@ -170,7 +195,6 @@ def _sentences(
 
 
 def _collected(blocks: Iterable[Block], read_ahead: list[Block]) -> Iterator[Block]:
-    """The blocks, which are appended to ``read_ahead`` as they are read."""
     for block in blocks:
         read_ahead.append(block)
         yield block

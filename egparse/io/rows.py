@@ -8,13 +8,14 @@ has ten cells and none is empty.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from itertools import repeat
 from operator import itemgetter
 from typing import TypeVar
 
 from egparse.io.blocks import Block, shown
-from egparse.io.enhanced import renewed_deps
 from egparse.io.trees import find_missing_head, find_tree_fault
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, Source, SurfaceToken
 
@@ -34,6 +35,7 @@ are not kept.
 
 Cell = TypeVar("Cell")
 
+_EMPTY_NODE = re.compile(r"[0-9]+\.[0-9]+\t")
 _ESCAPES = str.maketrans({"\t": "\\t", "\n": "\\n", "\r": "\\r"})
 
 
@@ -105,7 +107,7 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
     """The lines of the source, in which the annotated columns are those of the sentence.
 
     A column that the sentence lacks is not changed; ``misc`` replaces the last column. DEPS of
-    CoNLL-U is renewed or dropped where the tree has changed (``enhanced``).
+    CoNLL-U is renewed or dropped where the tree has changed.
 
     Raises:
         ValueError: source and sentence differ in the number of words.
@@ -120,7 +122,7 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
     before = _basic(cells) if sentence.heads and _has_deps(cells, source) else None
     _fill_annotation(cells, sentence)
     if before is not None:
-        deps = renewed_deps(cells[DEPS::STRIDE], before, _basic(cells), lines)
+        deps = _renewed_deps(cells[DEPS::STRIDE], before, _basic(cells), lines)
         if deps is not None:
             cells[DEPS::STRIDE] = deps
     if misc is not None:
@@ -218,6 +220,47 @@ def _join(cells: list[str]) -> str:
     return "\t".join(
         cell if k % STRIDE == WIDTH else escape(cell) or MISSING for k, cell in enumerate(cells)
     )
+
+
+# --- enhanced dependencies ------------------------------------------------------------------------
+# They are not predicted, and an enhanced graph over another tree is wrong. Where DEPS only repeats
+# HEAD and DEPREL, as in corpora without enhanced dependencies, it is written anew; else the graph
+# is dropped, with the edges of its empty nodes, because a graph that lacks words is invalid.
+
+
+class DepsWarning(UserWarning):
+    """The column DEPS was changed, because the tree was."""
+
+
+def _renewed_deps(
+    deps: Sequence[str], before: Sequence[str], after: Sequence[str], lines: list[str]
+) -> Sequence[str] | None:
+    """The column DEPS for a tree that has changed, None if it is all ``_`` or the tree has not;
+    ``before`` and ``after`` are the basic dependencies of each word, as ``2:nsubj``.
+
+    It is ``_`` for all words if the graph had other edges, and for the empty nodes among ``lines``,
+    all lines of the sentence, which are changed in place.
+    """
+    if deps.count(MISSING) == len(deps) or before == after:
+        return None
+    warnings.warn(
+        "DEPS is left out (_) of sentences whose HEAD or DEPREL has changed, or written anew where "
+        "it only repeats them",
+        DepsWarning,
+        stacklevel=2,
+    )
+    repeats = all(cell in (MISSING, basic) for cell, basic in zip(deps, before, strict=True))
+    if repeats and not any(map(_EMPTY_NODE.match, lines)):
+        return [
+            MISSING if MISSING in (cell, *basic.split(":", 1)) else basic
+            for cell, basic in zip(deps, after, strict=True)
+        ]
+    for k, line in enumerate(lines):
+        if _EMPTY_NODE.match(line):
+            cells = line.split("\t")
+            cells[-2] = MISSING
+            lines[k] = "\t".join(cells)
+    return list(repeat(MISSING, len(deps)))
 
 
 # --- sentences whose IDs are not simply 1 to n, and faults in columns and IDs ---------------------

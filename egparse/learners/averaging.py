@@ -1,18 +1,16 @@
 """The average of the weights over the visits of an online learner (Collins 2002; McDonald 2009;
 Martins et al. 2010, Alg. 1).
 
-Let the change c_t = F_i' x_t of w be made when a_t vectors are in the average already. It is
-missing from those a_t of all T vectors, so that::
+A change c_t = F_i' x_t of w that is made when a_t vectors are in the average is missing from those
+a_t of all T vectors, so that::
 
     average = w - u / T,    u = sum_t a_t c_t = sum_i F_i' m_i,
     m_i = sum over the visits t of example i of a_t x_t
 
-The sources keep u, a second vector of weights, and add every change to it too. We keep the m_i, one
-number for each part, and visit the features of each example once, when the average is asked for:
-where changes are dense and w is a large hashed table, the cost of a visit is cache misses, and a
-second table causes more of them than scores and changes together. The m_i have the precision of v,
-and take no more memory than the dual variables of exponentiated gradient. Sums of integers are
-exact up to 2^24 in float32.
+The sources keep u, a second vector of weights. We keep the m_i, one number for each part, in the
+precision of v, and visit the features of each example once, when the average is asked for: where
+changes are dense and w is a large hashed table, a second table would more than double the cache
+misses, which are the cost of a visit.
 """
 
 from __future__ import annotations

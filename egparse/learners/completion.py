@@ -1,45 +1,26 @@
 """Learning from examples that are annotated in part: what is not annotated is summed out.
 
 With Y_i the structures that agree with the annotation of example i (its completions), the objective
-is
+is minus the log of the probability that the model gives to the annotation (Tsuboi et al. 2008 for
+sequences; Li et al. 2014 for trees),
 
     sum_i  log Z(s_i) - log Z(s_i; Y_i)  +  C/2 |w|^2,        s_i = F_i w,
 
-where log Z(s; Y) sums over the structures in Y alone: minus the log of the probability that the
-model gives to the annotation (Tsuboi et al. 2008 for sequences; Li et al. 2014 for trees). It is a
-difference of convex functions. The concave part is replaced by its tangent (the concave-convex
-procedure, Yuille and Rangarajan 2003), which is a step of expectation maximisation::
+a difference of convex functions. The concave part is replaced by its tangent (Yuille and Rangarajan
+2003), which is a step of expectation maximisation: the target t_i becomes the marginals over Y_i of
+a distribution over structures (E), and the learner makes progress on sum_i log Z(s_i) - s_i't_i +
+C/2 |w|^2 (M). Learners that visit one example after the other make its E step at the visit (Neal
+and Hinton 1998), the others one for all before each step.
 
-    E   t_i = marginals over Y_i of a distribution over structures
-    M   some progress on  sum_i log Z(s_i) - s_i't_i + C/2 |w|^2,  which is convex
+Learners in the primal take the distribution of the model, those in the dual alpha_i, which they
+hold for the example. As w = v / C with v = sum_i F_i'(t_i - mu_i), targets from the weights would
+move the weights before mu_i has followed, feed on themselves and grow without bound. Targets from
+alpha_i move with mu_i, and the fixed points are the stationary points of the objective.
 
-A learner that goes from one example to the next makes the E step of an example at its visit, which
-is incremental EM (Neal and Hinton 1998); a learner that takes all examples in a step
-makes an E step before it, which is generalised EM.
-
-**Of which distribution.** Learners in the primal take that of the model, at the scores s_i.
-Learners in the dual take alpha_i, the distribution that they hold for the example: t_i = E[y | y in
-Y_i] under alpha_i. At the optimum of the inner problem both are the same, but before it only the
-latter is stable. There w = v / C with v = sum_i F_i'(t_i - mu_i), so that a change of t_i moves the
-weights before mu_i has followed: targets from the weights feed on themselves, and the objective
-grows without bound. Targets from alpha_i move with mu_i, and what is not annotated adds to v only
-what the annotation says about it. A visit is then a step theta_i <- theta_i + eta (s_i / C -
-theta_i) with v = sum_i F_i'(E[y | Y_i] - E[y]) under alpha_i. Its fixed points are the stationary
-points of the objective, and small steps lead back to one exactly where it is a minimum.
-
-**Distributions in general.** The target t_i of an example is the vector of expected part counts of
-a distribution q_i over structures; a single correct structure is the case in which q_i is a point.
-The loss is the cross entropy of q_i and the model, which depends on q_i through t_i alone because
-scores are linear in the parts::
-
-    E over y from q_i of (log Z - s'y)  =  log Z - s't_i
-
-So learners that use a problem's ``gold`` only as a vector need not know the difference (see
-docs/learning-from-distributions.md).
-
-The certificate is that of the inner problem, for its present targets: primal, dual and gap say how
-well *that* is solved, not how far the weights are from a global optimum of the objective, which is
-not convex. With a loss with costs (gamma > 0) words that are not annotated cost nothing.
+In general a target is the vector of expected part counts of a distribution q_i over structures, and
+the loss the cross entropy of q_i and the model, log Z - s't_i: learners that use ``gold`` only as a
+vector need not know the difference (docs/learning-from-distributions.md). The certificate is that
+of the inner problem for its present targets. With gamma > 0 what is not annotated costs nothing.
 """
 
 from __future__ import annotations
@@ -53,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner
+from egparse.learners.learner import Learner, OnlineLearner
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask
 
@@ -77,7 +58,7 @@ class CompletingLearner(Learner):
         super().__init__(problem)
         self.learner = learner
         self._attended: Any = learner
-        self._is_online = hasattr(learner, "update")
+        self._is_online = isinstance(learner, OnlineLearner)
         self._partial = frozenset(problem.partial.tolist())
         self._beta, self._offsets = beta, offsets
         self._begun = False

@@ -1,48 +1,38 @@
 """Online dual coordinate ascent (Martins et al. 2010, Alg. 1-2), for every loss L of the family in
 ``egparse.learners.losses``.
 
-A visit to example i linearises its loss at the present weights and solves what is left in closed
-form (ibid., eq. 14-15)::
+A visit to example i linearises its loss at the present weights, which v holds, and solves what is
+left in closed form (ibid., eq. 14-15)::
 
     min over w' of  C/2 |w' - w|^2 + max(0, L + (w' - w) . g)      g = F_i' (zbar - z)
     w <- w - eta g,   eta = min(1/C, L / |g|^2)                    C = lambda m of the paper
 
 It raises the dual (eq. 10), by convexity of L* and L*(0) <= 0, by at least C eta (L - eta |g|^2 /
-2) >= 0. The problem's v is w. As in the paper every visit introduces a new dual variable: K passes
-ascend the dual of C/2 |w|^2 + K sum_i L_i. So w fits the data more closely with every pass, and
-does not converge to the optimum of the other learners' objective, C/2 |w|^2 + sum_i L_i, but to one
-with C / K; the sum of the increases over K is a lower bound of both. The model is the average of
-the weights (Alg. 1, last line).
+2) >= 0. As in the paper every visit introduces a new dual variable: K passes ascend the dual of
+C/2 |w|^2 + K sum_i L_i, so that w fits the data more closely with every pass and converges to no
+optimum; the sum of the increases over K is a lower bound of that of C/2 |w|^2 + sum_i L_i. The
+model is the average of the weights (Alg. 1, last line).
 
 **A negative loss**, from approximate inference or because inference cannot produce the correct
-structure, makes eta negative. The paper sets eta to 0 then and learns nothing (its footnote 17). We
-take another estimate of the loss: as beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r
-of y by Markov's inequality,
+structure, makes eta negative; the paper learns nothing then (its footnote 17). We take another
+estimate of the loss: as beta L = -log P(y), and P(y) <= zbar_r / z_r for each part r of y by
+Markov's inequality,
 
     L >= max over r of log(z_r / zbar_r) / beta
 
-if the zbar are the marginals of a distribution over structures. Any lower bound of L in place of L
-keeps the step an ascent. The *pseudo-marginals* of loopy inference need not belong to a
-distribution; then the right-hand side can exceed L, and the step is a heuristic that need not raise
-the dual (docs/decisions/loopy-inference.md compares it with other remedies, which cost more and
-gain nothing). The estimate is never negative, and infinite (a step of 1/C) where inference excludes
-a correct part. It does not exist for structures without parts, nor for beta = inf; such an example
-is skipped, and counted in the certificate.
-
-The loss of the perceptron (beta = inf, gamma = 0) is 0 at w = 0, its minimum: no step would ever be
-made, so it is refused.
+if the zbar are the marginals of a distribution; any lower bound of L keeps the step an ascent. With
+the *pseudo-marginals* of loopy inference it is a heuristic (docs/decisions/loopy-inference.md). The
+estimate is infinite (a step of 1/C) where inference excludes a correct part. It does not exist for
+structures without parts, nor for beta = inf: such an example is skipped, and counted.
 
 **|g|^2** does not need another visit to the features. We try the longest step, 1/C, of which
-``add`` returns the change of |w|^2: the scores give its linear term, w . F'(zbar - z), and the rest
-is |g|^2 / C^2. If eta is less, the step is shortened. Cancellation leaves an error of about eps C
-s.(zbar - z), which is small against C L, and |g|^2 is only used where it is above C L. Weights in
-float32 thus give eta to five or six digits; steps below their resolution are lost in any case.
+``add`` returns the change of |w|^2: the scores give its linear term, the rest is |g|^2 / C^2. If
+eta is less, the step is shortened. Weights in float32 give eta to five or six digits.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -52,16 +42,14 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import (
-    Learner,
     LearnerConfig,
+    OnlineLearner,
     UnscaledState,
     require_finite_objective,
     sum_of_losses,
-    visits_of,
 )
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
 _ROUNDING = 1e-9
@@ -138,7 +126,7 @@ class DCAState(UnscaledState):
     tally: Tally = field(default_factory=Tally)
 
 
-class DCA(Learner):
+class DCA(OnlineLearner):
     """Online dual coordinate ascent on a problem; the problem holds w.
 
     ``set_c`` lets it hold v = C w with another C, as shards of the examples do from round to round.
@@ -203,8 +191,7 @@ class DCA(Learner):
     def iterate(self, state: DCAState) -> None:
         """Visit every example once, in random order."""
         state.tally = Tally()
-        for i in visits_of(self.n, state.generator).tolist():
-            self.update(state, i)
+        super().iterate(state)
         state.iteration += 1
         state.lower_bound = max(state.lower_bound, state.total_increase / state.iteration)
 
@@ -219,7 +206,7 @@ class DCA(Learner):
         """
         tally, c = state.tally, self.config.c
         with self.model_weights(state):
-            primal = self.sum_losses() + c / 2 * squared_norm(self.problem)
+            primal = self.primal(state, c)
         require_finite_objective(self.name, primal)
         details = {
             "online_loss": tally.loss / max(1, tally.visits),
@@ -230,12 +217,6 @@ class DCA(Learner):
             "skipped": float(tally.skipped),
         }
         return Certificate(primal, -math.inf, state.visits / max(1, self.n), c, details)
-
-    def model_weights(self, state: DCAState) -> AbstractContextManager[None]:
-        """Inside it v is the average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()
 
     def set_c(self, c: float) -> None:
         """Go on with another C, on a problem that holds v = ``c`` w."""

@@ -1,8 +1,7 @@
-"""What a learner is: a class with one frozen configuration, whose fields say their ranges and what
-they mean.
-
-A learner trains the weights of a problem. The problem holds a vector v; the model is w =
-``state.scale`` v. Typical use::
+"""What a learner is: a class that trains the weights of a problem, with one frozen configuration
+whose fields say their ranges and what they mean. A new one is one file with such a class, and its
+row in ``egparse.learners.registry``. The problem holds a vector v; the model is w = ``state.scale``
+v::
 
     learner = build("sgd", problem, LearnerConfig(c=10.0))
     state = learner.initialise(3.0)
@@ -11,8 +10,6 @@ A learner trains the weights of a problem. The problem holds a vector v; the mod
         certificate = learner.certificate(state)
         with learner.model_weights(state):
             model = copy_of(problem, state.scale)
-
-A new learner is one file with such a class, and its row in ``egparse.learners.registry``.
 """
 
 from __future__ import annotations
@@ -44,6 +41,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
+from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
 
 Result = TypeVar("Result")
@@ -76,8 +74,8 @@ class LearnerConfig:
     (``egparse.learners.losses``); ``c`` is the regularisation constant C of sum_i L_i(w) + C/2
     |w|^2.
 
-    The fields that a subclass adds are the options of its learner: their annotations have the
-    values or the range, then the meaning.
+    Annotated fields of a subclass are the options of its learner: the values or the range, then the
+    meaning. Options without a meaning are for programs.
 
     Raises:
         ConfigError: settings that exclude each other.
@@ -177,11 +175,7 @@ def _bounds_of(hint: Any) -> Iterator[tuple[str, float]]:
 
 class Learner:
     """A training algorithm on ``problem``, which holds v; ``longest`` is the number of parts of the
-    largest example, and ``n`` the number of examples.
-
-    An ``attendant``, if there is one, is called with the state and the number of an example at each
-    visit of learners that go from one example to the next: by those in the primal before the step,
-    by those in the dual after it. ``threads`` may take parts of a certificate.
+    largest example, and ``n`` the number of examples. ``threads`` may take parts of a certificate.
     """
 
     config_type: type[LearnerConfig] = LearnerConfig
@@ -190,7 +184,6 @@ class Learner:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.longest = int(np.diff(problem.part_starts).max(initial=0))
-        self.attendant: Callable[[Any, int], None] | None = None
         self.threads = 1
 
     @property
@@ -240,14 +233,58 @@ class Learner:
         for i, target in targets.items():
             self.problem.set_target(i, target)
 
-    def _attend(self, state: Any, i: int) -> None:
-        if self.attendant is not None:
-            self.attendant(state, i)
-
     def _parts_of(self, i: int) -> slice:
         """The parts of example i in a flat array over all parts."""
         starts = self.problem.part_starts
         return slice(starts[i], starts[i + 1])
+
+
+class OnlineLearner(Learner):
+    """A learner that goes from one example to the next. Its state has the ``generator`` of the
+    orders of visits and, if that is the model, the ``average`` of the weights.
+
+    An ``attendant``, if there is one, is called with the state and the number of an example at each
+    visit: by learners in the primal before the step, by those in the dual after it.
+    """
+
+    loss: Loss
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.attendant: Callable[[Any, int], None] | None = None
+
+    def update(self, state: Any, i: int) -> float:
+        """One step on example i."""
+        raise NotImplementedError
+
+    def next_visits(self, state: Any, by_gain: bool) -> Longs:
+        """The examples to visit next, in order: all, in random order, or ``by_gain``, if the
+        learner knows it, those that gain most.
+        """
+        return visits_of(self.n, state.generator)
+
+    def run_steps(self, state: Any, order: Longs) -> None:
+        """One step on each example of ``order``, in this order."""
+        for i in order.tolist():
+            self.update(state, i)
+
+    def iterate(self, state: Any) -> None:
+        """Visit every example once."""
+        self.run_steps(state, self.next_visits(state, by_gain=False))
+
+    def primal(self, state: Any, c: float) -> float:
+        """sum_i L_i(w) + C/2 |w|^2 at the present weights: one pass of scores and inference."""
+        loss = sum_of_losses(self.problem, self.loss, state.scale, self.threads)
+        return loss + c / 2 * state.scale**2 * squared_norm(self.problem) if c else loss
+
+    def model_weights(self, state: Any) -> AbstractContextManager[None]:
+        """Inside it v is the average of the weights, if that is the model."""
+        average = getattr(state, "average", None)
+        return nullcontext() if average is None else average.average_weights()
+
+    def _attend(self, state: Any, i: int) -> None:
+        if self.attendant is not None:
+            self.attendant(state, i)
 
 
 def divide(problem: Problem, shards: int) -> list[slice]:

@@ -6,16 +6,13 @@ cost-augmented potentials.
 
 beta = 1, gamma = 0 is the CRF; beta = inf, gamma = 1 the structured SVM; beta = inf, gamma = 0 the
 perceptron; beta = gamma = 1 softmax-margin. The gradient is F(zbar - z), with the marginals zbar
-(or the best structure, for beta = inf) at the potentials s + gamma p. For beta = inf there is no
-entropy term, and the maximum takes the place of log Z.
+(or the best structure, for beta = inf, where the maximum takes the place of log Z) at the
+potentials s + gamma p.
 
-Differences of members rate a model, but do not train it: they are not convex (ibid., footnote 1).
-
-    delta L_{beta, gamma} = L_{beta, gamma} - L_{beta, 0}
-
-is log E exp(gamma l) for beta = 1, an upper bound of the expected cost gamma E l, both under the
-Gibbs distribution of the scores; for beta = inf and gamma = 1 it is the structured ramp loss, an
-upper bound of the cost of the best structure.
+Differences of members, L_{beta, gamma} - L_{beta, 0}, rate a model, but do not train it: they are
+not convex (ibid., footnote 1). For beta = 1 that is log E exp(gamma l), an upper bound of the
+expected cost gamma E l; for beta = inf and gamma = 1 the structured ramp loss, an upper bound of
+the cost of the best structure.
 """
 
 from __future__ import annotations
@@ -28,26 +25,13 @@ from egparse.types import Floats
 
 
 class Inference(Protocol):
-    """What the costs of a model need of a problem (``egparse.learners.problem.Problem``)."""
+    """What a loss needs of a ``egparse.learners.problem.Problem``."""
 
-    def cost(self, i: int) -> Floats:
-        """The cost p of each part, (parts,)."""
-
-    def cost_constant(self, i: int) -> float:
-        """The constant q of the cost."""
-
-    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the part marginals into ``out`` (parts,); return log Z."""
-
-    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Write the best structure into ``out`` (parts,); return its score."""
-
-
-class Supervised(Inference, Protocol):
-    """What a loss needs of a problem."""
-
-    def gold(self, i: int) -> Floats:
-        """The part vector z of the correct structure, (parts,)."""
+    def gold(self, i: int) -> Floats: ...
+    def cost(self, i: int) -> Floats: ...
+    def cost_constant(self, i: int) -> float: ...
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float: ...
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,7 @@ class Loss:
         """Whether the loss has a gradient everywhere."""
         return math.isfinite(self.beta)
 
-    def value(self, problem: Supervised, i: int, scores: Floats, expected: Floats) -> float:
+    def value(self, problem: Inference, i: int, scores: Floats, expected: Floats) -> float:
         """L_i in the units of the scores (nats for beta = 1).
 
         ``scores`` (parts,) are s = F'w. ``expected`` (parts,) becomes zbar, so that F(zbar - z) is

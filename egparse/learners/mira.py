@@ -1,9 +1,8 @@
 """The margin infused relaxed algorithm, MIRA (Crammer et al. 2006; McDonald et al. 2005 for k best
-structures).
+structures): dual coordinate ascent on the hinge loss with more of the half-spaces that bound it
+(Martins et al. 2010, eq. 17).
 
-It is dual coordinate ascent on the hinge loss with more of the half-spaces that bound it (Martins
-et al. 2010, eq. 17). At a visit, the k structures y_1..y_k with the best cost-augmented scores
-give::
+At a visit, the k structures y_1..y_k with the best cost-augmented scores give::
 
     min over w', slack of  C/2 |w' - w|^2 + slack
     s.t.  m_j - (w' - w) . a_j <= slack,  slack >= 0
@@ -14,11 +13,9 @@ whose dual is a quadratic program in k numbers, with w' = w + sum_j alpha_j a_j:
     max over alpha of  m . alpha - alpha' G alpha / 2
     s.t.  alpha >= 0,  sum_j alpha_j <= 1 / C,  where  G_jl = a_j . a_l
 
-One slack bounds the sum of the alpha_j. McDonald et al. have none (C = 0); implementations that
-bound each alpha_j have one slack for each structure. For k = 1 the solution is alpha = min(1/C, m /
-|a|^2): the step of ``dca`` for the hinge loss, and its code. The dual increases by at least C times
-the value of the program. Differences of structures are small integers, so G is exact, even with
-weights in float32, and the second v in which it is formed returns to 0.
+For k = 1 the solution is alpha = min(1/C, m / |a|^2): the step of ``dca`` for the hinge loss, and
+its code. The dual increases by at least C times the value of the program. Differences of structures
+are small integers, so G is exact, and the second v in which it is formed returns to 0.
 """
 
 from __future__ import annotations

@@ -1,34 +1,21 @@
-"""A problem whose parts have fixed scores in addition to the learned ones: those of a base model
-that training continues from.
-
-Learned is v, with the scores b_i of a base model w0 held fixed. With w = w0 + v that is
-regularisation towards the base:
+"""A problem whose parts have fixed scores b_i in addition to the learned F_i v: those of a base
+model w0 that training continues from. With w = w0 + v that is regularisation towards the base:
 
     min over v of  sum_i L_i(F_i v + b_i) + C/2 |v|^2
       = min over w of  sum_i L_i(F_i w) + C/2 |w - w0|^2
 
-Learners need no support for offsets: we fold them into the cost (gamma > 0) or into a base measure
-(gamma = 0). Write z for the correct structure.
+Learners need no support for offsets. With z the correct structure, they are folded
 
-* **gamma > 0: into the cost.** The losses of ``egparse.learners.losses`` add scores and costs
-  before inference, so
+* for gamma > 0 into the cost, as losses add scores and costs before inference:
 
-      L(s + b; beta, gamma, cost p, q)  =  L(s; beta, gamma, cost p + b / gamma, q - b'z / gamma),
+      L(s + b; beta, gamma, cost p, q)  =  L(s; beta, gamma, cost p + b / gamma, q - b'z / gamma);
 
-  where the cost of z is 0 as before. This holds for learners that use only the cost, too (cutting
-  planes, MIRA, EG for max-margin).
-* **gamma = 0: into a base measure** that gives structure y the weight exp(b'y). Marginals and log Z
-  are those of the potentials + beta b, and we subtract beta b'z from log Z, so that log Z - s'z is
-  the loss at s + b. For EG theta is then what is added to b, alpha = softmax(theta + b), its
-  entropy term becomes H(alpha) + b'(mu - z), and that is the dual of the primal above:
+* for gamma = 0 into a base measure that gives structure y the weight exp(b'y): marginals and log Z
+  are those of the potentials + beta b, less beta b'z, so that log Z - s'z is the loss at s + b. For
+  EG alpha = softmax(theta + b), and its entropy term becomes H(alpha) + b'(mu - z): the dual of the
+  primal above. The same holds for beta = inf with the score of the best structure for log Z.
 
-      max  sum_i H(alpha_i) + b_i'(mu_i - z_i) - |v|^2 / (2C),        v = sum_i F_i' (z_i - mu_i),
-
-  whose gradient is s / C - theta as without offsets. The same holds for the perceptron (beta = inf)
-  with the score of the best structure in place of log Z.
-
-So primal, dual and gap are those of the problem with offsets, and alpha and v are as exact as
-without. As C grows, v goes to 0.
+So primal, dual and gap are those of the problem with offsets, and as exact as without.
 """
 
 from __future__ import annotations

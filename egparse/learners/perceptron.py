@@ -1,46 +1,34 @@
 """The structured perceptron, plain and averaged (Collins 2002; McDonald 2009, "Perceptron Learning
-Algorithm").
-
-At the visit of example i, with y' the best structure under the present weights:
+Algorithm"): at the visit of example i, with y' the best structure under the present weights,
 
     if y' differs from y_i:    v <- v + F_i' (z_i - z')
 
 On data separable with margin gamma there are at most (R / gamma)^2 mistakes, where R bounds |F_i'
-(z_i - z)| (McDonald 2009, "Main Theorem"). Where data are not separable, the average of the weights
-after each of the T visits is a better model (Collins 2002):
-
-    (1 / T) sum_t v_t = v - u / T,    u = sum_t (t - 1) delta_t
-
-because the change delta_t of visit t is in all of v_t ... v_T (``egparse.learners.averaging``). So
-a visit without a mistake costs no more than inference, and one with a mistake a sparse addition.
-
-We differ from the sources by default: examples come in a new random order in each pass.
+(z_i - z)| (McDonald 2009, "Main Theorem"). Otherwise the average of the weights after each visit is
+a better model (Collins 2002); it costs a sparse addition at each mistake
+(``egparse.learners.averaging``). Examples come in a new random order in each pass, by default.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
 from egparse.learners.learner import (
-    Learner,
     LearnerConfig,
+    OnlineLearner,
     UnscaledState,
-    sum_of_losses,
-    visits_of,
+    require_finite_objective,
 )
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
-from egparse.types import Floats
+from egparse.types import Floats, Longs
 
 
 def require_perceptron_loss(learner: str, config: LearnerConfig) -> None:
@@ -87,10 +75,11 @@ class PerceptronState(UnscaledState):
     average: WeightAverage | None
 
 
-class Perceptron(Learner):
+class Perceptron(OnlineLearner):
     """The perceptron on a problem, which holds v. There is no regularisation."""
 
     config_type = PerceptronConfig
+    loss = PERCEPTRON
 
     def __init__(self, problem: Problem, config: PerceptronConfig) -> None:
         super().__init__(problem)
@@ -129,16 +118,19 @@ class Perceptron(Learner):
             if state.average is not None:
                 state.average.record_change(i, changes)
         state.visits += 1
+        state.mistakes += wrong
         if state.average is not None:
             state.average.include()
         return wrong
 
+    def next_visits(self, state: PerceptronState, by_gain: bool) -> Longs:
+        """All examples, in random order or that of the corpus."""
+        return super().next_visits(state, by_gain) if self.config.shuffle else np.arange(self.n)
+
     def iterate(self, state: PerceptronState) -> None:
         """One pass over the examples."""
-        order = np.arange(self.n)
-        if self.config.shuffle:
-            order = visits_of(self.n, state.generator)
-        state.mistakes = sum(self.update(state, i) for i in order.tolist())
+        state.mistakes = 0
+        super().iterate(state)
 
     def certificate(self, state: PerceptronState) -> Certificate:
         """The sum of the perceptron losses at the weights of the model, in the scale of these
@@ -148,22 +140,7 @@ class Perceptron(Learner):
         the last pass.
         """
         with self.model_weights(state):
-            loss = sum_of_losses(self.problem, PERCEPTRON, 1.0, self.threads)
-        if not math.isfinite(loss):
-            raise EgparseError(
-                f"perceptron: expected a finite loss, got {loss} after {state.visits} visits"
-            )
+            loss = self.primal(state, 0.0)
+        require_finite_objective("perceptron", loss)
         details = {"mistakes": float(state.mistakes)}
         return Certificate(loss, -math.inf, state.visits / max(1, self.n), 0.0, details)
-
-    def average(self, state: PerceptronState, out: Sequence[npt.NDArray[np.floating[Any]]]) -> None:
-        """Write the weights of the model into arrays shaped like those of v."""
-        with self.model_weights(state):
-            for array, weights in zip(out, self.problem.vectors(), strict=True):
-                array[...] = weights
-
-    def model_weights(self, state: PerceptronState) -> AbstractContextManager[None]:
-        """Inside it v is the average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()

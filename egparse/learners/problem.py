@@ -322,29 +322,3 @@ class Problem:
         else:
             gradient += loss.gamma * self.cost(i) - potentials / loss.beta
         return float(gradient @ (out - duals.marginals[parts]))
-
-
-def require_design(learner: str, problem: Problem, *, sequences: bool) -> DesignMatrix:
-    """The design matrix of a problem, for a learner of sequences or of single choices.
-
-    Raises:
-        ConfigError: a problem that has no design matrix, or one of another structure.
-    """
-    fits = "sequences of labels" if sequences else "choices made one by one (multiclass problems)"
-    if not problem.offers("design"):
-        raise ConfigError(
-            f"{learner} fits {fits}; it needs the weight of every attribute and label, and "
-            f"{type(problem).__name__} has no design matrix"
-        )
-    design = problem.design()
-    if not sequences and design.bigrams is not None:
-        raise ConfigError(
-            f"{learner} fits {fits}; this problem has weights of label bigrams (set bigrams = "
-            "false to do without)"
-        )
-    if sequences and design.bigrams is None:
-        raise ConfigError(
-            f"{learner} fits {fits}; this problem has no weights of label bigrams (set bigrams = "
-            "true, or use naive-bayes, which counts without)"
-        )
-    return design

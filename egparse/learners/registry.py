@@ -5,7 +5,7 @@ only names learners, such as a model that is loaded, needs none of them.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, get_args
 
 from egparse.errors import ConfigError, import_with_extra
 
@@ -37,7 +37,8 @@ class Entry(NamedTuple):
     (``offset_problem``). ``distributions`` says whether it can learn from distributions over
     structures, which may change between passes (``targets``), under a loss with finite beta.
     ``shards`` says whether its dual variables can be divided among the nodes of a cluster;
-    ``gathers`` whether it can gather what it needs from shards of the examples there.
+    ``gathers`` whether it can gather what it needs from shards of the examples there;
+    ``checkpoints`` whether its state can be saved, which that of SciPy's optimisers cannot.
     """
 
     place: str
@@ -52,6 +53,7 @@ class Entry(NamedTuple):
     distributions: bool = False
     shards: bool = False
     gathers: bool = False
+    checkpoints: bool = True
 
 
 def build(name: str, problem: Problem, config: LearnerConfig, **options: Any) -> Learner:
@@ -102,16 +104,11 @@ def options_of(name: str) -> dict[str, Any]:
     entry = LEARNERS[name]
     found = _imported(name, entry.further or entry.place).config_type.options()
     return {
-        option: _without_meaning(hint)
+        option: Annotated[(kind, *ranges)] if ranges else kind
         for option, hint in found.items()
-        if get_origin(hint) is Annotated  # tables are for programs
+        for kind, *ranges, meaning in [get_args(hint)]
+        if isinstance(meaning, str)
     }
-
-
-def _without_meaning(hint: Any) -> Any:
-    kind, *metadata = get_args(hint)
-    ranges = [one for one in metadata if not isinstance(one, str)]
-    return Annotated[(kind, *ranges)] if ranges else kind
 
 
 def check_installed(name: str) -> None:
@@ -218,6 +215,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         gathers=True,
+        checkpoints=False,
     ),
     "cg": Entry(
         "egparse.experiments.learners.quasi_newton:ConjugateGradient",
@@ -225,6 +223,7 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
         gathers=True,
+        checkpoints=False,
     ),
     "parallel-gradient": Entry(
         "egparse.experiments.learners.parallel_gradient:ParallelGradient",
@@ -317,6 +316,7 @@ LEARNERS: dict[str, Entry] = {
         "2009; Freund & Schapire 1999)",
         fits=("vectors",),
         regularised=False,
+        checkpoints=False,
     ),
 }
 """Name -> learner; first those of the core."""

@@ -1,27 +1,17 @@
 """Stochastic gradient descent on the primal, as Collins et al. 2008 (section 7.1.3) compare with
-it.
-
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2, with any loss L of ``egparse.learners.losses``. The
-visit of example i, after k others, makes
+it. The visit of example i, after k others, with any loss of ``egparse.learners.losses``, makes
 
     w <- w - eta (F_i' (zbar_i - z_i) + C/n w),        eta = eta0 / (1 + k/n)
 
-where F_i' (zbar_i - z_i) is the (sub)gradient of L_i. The weights are held as w = scale v, so that
-the factor 1 - eta C/n changes one number; when scale gets far from 1, v is multiplied by it.
-
-Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and 0.0001 with the best primal after one pass
-(the paper: the best validation error), tried in the first pass; rates with which weights or losses
-do not stay finite are excluded. We count that work, which the paper leaves out of its figures
-(detail ``search``). The examples of a pass come in random order, each once.
-
-``averaged``: the model is the average of the weights after each visit (Polyak & Juditsky 1992; Xu
-2011), from the first visit on; what is learned does not change.
+The weights are held as w = scale v, so that the factor 1 - eta C/n changes one number; when scale
+gets far from 1, v is multiplied by it. Unless given, eta0 is the one of 1, 0.1, 0.01, 0.001 and
+0.0001 with the best primal after one pass (the paper: the best validation error), tried in the
+first pass; that work is counted (detail ``search``), which the paper leaves out of its figures.
 """
 
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
@@ -32,11 +22,10 @@ from annotated_types import Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, sum_of_losses, visits_of
+from egparse.learners.learner import LearnerConfig, OnlineLearner
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
-from egparse.types import Floats
+from egparse.types import Floats, Longs
 
 RATES = (1.0, 0.1, 0.01, 0.001, 0.0001)
 """The values of eta0 that are tried (Collins et al. 2008, section 7.1.3)."""
@@ -99,7 +88,7 @@ class Divergence(EgparseError):
     """The loss or the weights are no longer finite."""
 
 
-class SGD(Learner):
+class SGD(OnlineLearner):
     """SGD on a problem, which holds v."""
 
     config_type = SGDConfig
@@ -174,17 +163,12 @@ class SGD(Learner):
         Raises:
             EgparseError: the loss does not stay finite, with any eta0.
         """
-        order = visits_of(self.n, state.generator)
-        if state.eta0 is None:
-            self._choose(state, order.tolist())
-        else:
-            self._visit(state, order.tolist())
-
-    def primal(self, state: SGDState) -> float:
-        """sum_i L_i(w) + C/2 |w|^2: one pass of scores and inference over all examples."""
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller checks that it is finite
-            loss = sum_of_losses(self.problem, self.loss, state.scale, self.threads)
-            return loss + self.config.c / 2 * state.scale**2 * squared_norm(self.problem)
+        order = self.next_visits(state, by_gain=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
+            if state.eta0 is None:
+                self._choose(state, order)
+            else:
+                self.run_steps(state, order)
 
     def certificate(self, state: SGDState) -> Certificate:
         """The primal at the weights of the model; there is no dual. Details: ``eta0``, the present
@@ -194,8 +178,8 @@ class SGD(Learner):
             EgparseError: the primal is not finite.
         """
         n = max(1, self.n)
-        with self.model_weights(state):
-            primal = self.primal(state)
+        with self.model_weights(state), np.errstate(over="ignore", invalid="ignore"):
+            primal = self.primal(state, self.config.c)
         if not math.isfinite(primal):
             raise Divergence(
                 f"sgd: expected a finite primal, got {primal} with eta0 = {state.eta0}"
@@ -204,12 +188,6 @@ class SGD(Learner):
         if state.eta0 is not None:
             details |= {"eta0": state.eta0, "eta": self.eta(state)}
         return Certificate(primal, -math.inf, state.evaluations / n, self.config.c, details)
-
-    def model_weights(self, state: SGDState) -> AbstractContextManager[None]:
-        """Inside it scale v is the average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()
 
     def _new_average(self) -> ScaledWeightAverage | None:
         return ScaledWeightAverage(self.problem) if self.config.averaged else None
@@ -222,12 +200,7 @@ class SGD(Learner):
         expected = self._expected[:size]
         return self.loss.value(self.problem, i, scaled, expected), expected
 
-    def _visit(self, state: SGDState, order: list[int]) -> None:
-        with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
-            for i in order:
-                self.update(state, i)
-
-    def _choose(self, state: SGDState, order: list[int]) -> None:
+    def _choose(self, state: SGDState, order: Longs) -> None:
         """Make the pass with every rate, each time from the present v, and keep the best."""
         start = copies(self.problem)
         least, best, weights = math.inf, state, start
@@ -235,8 +208,8 @@ class SGD(Learner):
             trial = replace(state, eta0=eta0, evaluations=0, average=self._new_average())
             restore(self.problem, start)
             try:
-                self._visit(trial, order)
-                primal = self.primal(trial)
+                self.run_steps(trial, order)
+                primal = self.primal(trial, self.config.c)
                 trial.evaluations += self.n
             except Divergence:
                 primal = math.inf

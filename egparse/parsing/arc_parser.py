@@ -40,27 +40,27 @@ from egparse.parsing.parser import (
     sentence_values,
 )
 from egparse.parsing.tree_inference import INFERENCE, Inference, Trees, scatter
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.arrays import pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
+    FLAG,
+    SECTION,
     TEMPERATURE,
     Array,
-    Choice,
-    Flag,
     HashedWeights,
     Integer,
     Number,
     Record,
-    Section,
     Stored,
     Strings,
+    choice,
 )
 from egparse.structures.trees.dependency_trees import NO_HEAD
 from egparse.types import Arcs, Floats, Ints, Mask, Singles, UInt32s
 
 STORED_PARSER = Record(
     {
-        "columns": Section(),
+        "columns": SECTION,
         "templates": Strings(most=MAX_TEMPLATES, longest=500, distinct=False),
         "filter": Record(
             {
@@ -71,8 +71,8 @@ STORED_PARSER = Record(
             }
         ),
         "weights": HashedWeights(),
-        "trees": Choice(get_args(Trees)),
-        "single_root": Flag(),
+        "trees": choice(get_args(Trees)),
+        "single_root": FLAG,
         "sharpness": Number(),
         "temperature": TEMPERATURE,
     }

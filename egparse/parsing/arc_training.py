@@ -9,15 +9,14 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig, with_classes
 from egparse.evaluation.scores import attachment
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_SUPERTAG_TEMPLATES, ARC_TEMPLATES
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
 from egparse.fitting.jobs import in_threads, present_jobs
-from egparse.fitting.optimise import Prepared, require_finite
+from egparse.fitting.prepared import Prepared, require_finite
 from egparse.fitting.task import Outcomes, Part
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
@@ -44,7 +43,7 @@ from egparse.parsing.training_pieces import (
 )
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD, Sentence
-from egparse.storage.quantised_weights import quantise
+from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
 from egparse.types import Floats, Ints

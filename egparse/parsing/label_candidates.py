@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.features.arcs import ArcLabels
 from egparse.sentences import MISSING
 from egparse.types import Ints, Longs, Shorts, UInt8s

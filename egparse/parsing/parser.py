@@ -15,7 +15,7 @@ from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.constraints import ArcConstraints
 from egparse.parsing.long_sentences import LONGEST
-from egparse.storage.quantised_weights import quantise
+from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
 from egparse.structures.trees.dependency_trees import checked_count
 from egparse.types import Floats, Ints, Singles

@@ -16,10 +16,11 @@ import numpy as np
 from egparse.features.request import ABSENT, Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, fixed_labels
 from egparse.features.word_table import Columns, Words
-from egparse.layers import HIDDEN, LAYERS, LEMMAS, TAG_LAYERS
+from egparse.layers import LAYERS, LEMMAS, TAG_LAYERS
 from egparse.parsing.parser import ScoredTree
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.constraints import LayerConstraints, ResolvedConstraints
+from egparse.sentences import HIDDEN
 from egparse.types import Floats, Ints
 
 BATCH_WORDS = 8_000

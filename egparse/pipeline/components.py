@@ -16,7 +16,6 @@ import numpy as np
 from egparse.features.word_table import Columns
 from egparse.layers import (
     EXPANDER,
-    HIDDEN,
     LAYERS,
     LEMMAS,
     MORPHOLOGY,
@@ -25,19 +24,20 @@ from egparse.layers import (
     TAG_LAYERS,
     TOKENISER,
 )
-from egparse.storage.schema import Field, Maybe, Section, Stored, TableOf
+from egparse.sentences import HIDDEN
+from egparse.storage.schema import SECTION, Field, Maybe, Stored, TableOf
 
 PARSER, LABELLER = "parser", "labeller"
 
 _TAGGER = "egparse.sequences.tagger:Tagger"
 KINDS: Mapping[str, str] = {
-    TOKENISER: "egparse.text.tokenising.tokeniser:Tokeniser",
-    SPLITTER: "egparse.text.splitting.splitter:Splitter",
-    EXPANDER: "egparse.text.tokenising.expander:Expander",
+    TOKENISER: "egparse.text.tokeniser:Tokeniser",
+    SPLITTER: "egparse.text.splitter:Splitter",
+    EXPANDER: "egparse.text.expander:Expander",
     MORPHOLOGY: _TAGGER,
     **dict.fromkeys(TAG_LAYERS, _TAGGER),
     LEMMAS: "egparse.sequences.lemmatiser:Lemmatiser",
-    SUPERTAGS: _TAGGER,
+    **dict.fromkeys(HIDDEN, _TAGGER),
     PARSER: "egparse.parsing.second_order.parser:StoredParser",
     LABELLER: "egparse.sequences.labeller:Labeller",
 }
@@ -52,8 +52,8 @@ _ALWAYS = (MORPHOLOGY, LEMMAS, SUPERTAGS, PARSER, LABELLER, SPLITTER)
 """What every file has, also as None."""
 
 FIELDS: Mapping[str, Field] = {
-    "taggers": TableOf(Section(), TAG_LAYERS),
-    **{_IN_FILE.get(name, name): Maybe(Section()) for name in KINDS if name not in TAG_LAYERS},
+    "taggers": TableOf(SECTION, TAG_LAYERS),
+    **{_IN_FILE.get(name, name): Maybe(SECTION) for name in KINDS if name not in TAG_LAYERS},
 }
 """The components in the declaration of the payload of model files."""
 

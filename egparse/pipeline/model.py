@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, MAX_TABLES, class_columns_of
-from egparse.classes.packed import PackedTable
+from egparse.classes.tables import MAX_COLUMNS, MAX_TABLES, PackedTable, class_columns_of
 from egparse.config.removed import without_removed
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.fine_tags import FineTags
@@ -50,19 +49,18 @@ from egparse.storage.model_file import (
     write_model,
 )
 from egparse.storage.schema import (
+    SECTION,
     Allowance,
-    Choice,
     ListOf,
     Maybe,
     Misfit,
     Record,
-    Section,
     Stored,
     Strings,
     TableOf,
+    choice,
     shown,
 )
-from egparse.text.exceptions.applied import with_exceptions
 from egparse.text.exceptions.table import NONE, Exceptions, FixedValues, read_exceptions
 from egparse.text.reading import PlainText, TextReader
 from egparse.text.rules import RuleSplitter, RuleTokeniser
@@ -76,15 +74,15 @@ if TYPE_CHECKING:
 PAYLOAD = Record(
     {
         "forms": Strings(distinct=False),
-        "scheme": Choice(("iob2", "iobes")),
-        "statistics": Maybe(Section()),
-        "fine_tags": Maybe(Section()),
+        "scheme": choice(("iob2", "iobes")),
+        "statistics": Maybe(SECTION),
+        "fine_tags": Maybe(SECTION),
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         **FIELDS,
-        "exceptions": Maybe(Section()),
+        "exceptions": Maybe(SECTION),
         "classes": Record(
             {
-                "tables": ListOf(Section(), least=1, most=MAX_TABLES),
+                "tables": ListOf(SECTION, least=1, most=MAX_TABLES),
                 "columns": Strings(most=MAX_COLUMNS, longest=20),
             }
         ),
@@ -174,13 +172,11 @@ class Model:
         found = [[*islice(annotated, len(document))] for document in read]
         return found[0] if isinstance(source, str) else found
 
-    def text_reader(self, first_id: int = 1, *, whole: bool = False) -> TextReader:
+    def text_reader(self, first_id: int = 1) -> TextReader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the
-        tokeniser, or by spaCy's rules where the model has none. ``whole``: each paragraph is one
-        sentence.
+        tokeniser, or by spaCy's rules where the model has none.
         """
-        read = self.plain_text.whole_paragraphs() if whole else self.plain_text
-        return TextReader(read, first_id)
+        return TextReader(self.plain_text, first_id)
 
     def annotate(
         self,
@@ -329,7 +325,7 @@ class Model:
         learned = self.components.get
         tokeniser = learned(TOKENISER) or RuleTokeniser(self.language)
         plain_text = PlainText(tokeniser, learned(SPLITTER) or RuleSplitter(), learned(EXPANDER))
-        return with_exceptions(plain_text, self.exceptions)
+        return plain_text.with_exceptions(self.exceptions)
 
     @cached_property
     def _fixed_values(self) -> FixedValues | None:
@@ -397,7 +393,7 @@ class Model:
         from egparse.evaluation import report
         from egparse.evaluation.report import evaluate_model
         from egparse.io.corpus import read_corpus
-        from egparse.text.splitting.training import splitter_counts
+        from egparse.text.training import splitter_counts
         from egparse.text.treebank_text import raw_text, resampled_units
 
         if isinstance(gold, str | Path):

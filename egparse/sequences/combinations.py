@@ -20,7 +20,7 @@ from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import AllowedLabels
 from egparse.features.vocabulary import Vocabulary
 from egparse.layers import WORD_TAGS
-from egparse.storage.schema import Array, Choice, Flag, ListOf, Record, Section, Stored
+from egparse.storage.schema import FLAG, SECTION, Array, ListOf, Record, Stored, choice
 from egparse.types import Ints, Longs, UInt16s
 
 MOST_FULL = 64
@@ -41,11 +41,11 @@ _NO_TAG = (1 << 16) - 1
 
 STORED_MORPHOLOGY = Record(
     {
-        "layers": ListOf(Choice(WORD_TAGS), 2, len(WORD_TAGS)),
+        "layers": ListOf(choice(WORD_TAGS), 2, len(WORD_TAGS)),
         "numbers": Array("uint16", (None, None)),
-        "single_features": Flag(),
-        "agreement": Flag(),
-        "tagger": Section(),
+        "single_features": FLAG,
+        "agreement": FLAG,
+        "tagger": SECTION,
     },
     absent={"agreement": False},
 )

@@ -20,7 +20,7 @@ from egparse.features.sequence import (
 )
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import Templates
-from egparse.fitting.optimise import Prepared, require_finite
+from egparse.fitting.prepared import Prepared, require_finite
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import Learner, State
 from egparse.sentences import MISSING, Sentence

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.schema import Integers, Record, Section, Stored
+from egparse.storage.schema import SECTION, Integers, Record, Stored
 from egparse.types import Ints, Longs, Mask
 
 _OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
@@ -32,7 +31,7 @@ _MEASURES = ("side", "distance", "lefts", "rights")
 _DISTANCES = np.array([1, 2, 3, 4, 6, 10, 20])
 
 STORED_LABELLER = Record(
-    {"model": Section(), "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
+    {"model": SECTION, "of_root": Integers("labels", 1), "of_words": Integers("labels", 1)}
 )
 """A labeller in a model file, with ``labels`` labels."""
 

@@ -8,8 +8,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from egparse.config.sections import LabellerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import LabellerConfig, with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import universal_deprel
 from egparse.features.default_templates import LABEL_SUPERTAG_TEMPLATES, LABEL_TEMPLATES

@@ -17,8 +17,8 @@ import numpy as np
 
 from egparse.features.forms import shape
 from egparse.sequences.edit_scripts import apply, is_script
-from egparse.storage.compressed_arrays import compress_array, compress_lists, lists_by_string
-from egparse.storage.schema import Packed, Record, Section, Stored, Strings, shown
+from egparse.storage.arrays import compress_array, compress_lists, lists_by_string
+from egparse.storage.schema import SECTION, Packed, Record, Stored, Strings, shown
 
 MOST_SCRIPTS = (1 << 15) - 1
 """Scripts of a lexicon: twice their number is stored in 16 bits, see ``lemmatiser``."""
@@ -39,8 +39,8 @@ STORED_LEXICON = Record(
         ),
         "tags": Packed(("uint16",), "pairs", below="tags", takes=8),
         "numbers": Packed(("uint16",), "pairs", below="scripts", takes=8),
-        "forms": Section(),
-        "suffixes": Section(),
+        "forms": SECTION,
+        "suffixes": SECTION,
     }
 )
 """A lexicon in a model file: pair p is the tag ``tags[p]`` with the script ``numbers[p]``; by form

@@ -25,7 +25,7 @@ from egparse.layers import LEMMAS
 from egparse.sequences.edit_scripts import apply
 from egparse.sequences.lemma_lexicon import LemmaLexicon
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.schema import Integer, Record, Section, Stored
+from egparse.storage.schema import SECTION, Integer, Record, Stored
 from egparse.types import Ints
 
 KNOWN = 0
@@ -36,8 +36,8 @@ _REMEMBERED = 50_000
 
 STORED_LEMMATISER = Record(
     {
-        "model": Section(),
-        "lexicon": Section(),
+        "model": SECTION,
+        "lexicon": SECTION,
         "size": Integer(1, 1000),
         "longest": Integer(1, 100),
     }

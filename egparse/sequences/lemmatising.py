@@ -10,8 +10,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from egparse.config.sections import LemmasConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import LemmasConfig, with_classes
 from egparse.errors import EgparseError
 from egparse.features.request import Request
 from egparse.features.tag_dictionary import Candidates

@@ -30,13 +30,14 @@ from egparse.features.templates import (
     extract_keys,
     extract_keys_at,
 )
-from egparse.storage.compressed_arrays import compress_array
+from egparse.storage.arrays import compress_array
 from egparse.storage.schema import (
+    FLAG,
+    SECTION,
     TEMPERATURE,
     Array,
-    Flag,
+    ListOf,
     Packed,
-    Prefix,
     Record,
     Stored,
     Strings,
@@ -56,14 +57,14 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
     return Record(
         {
             "templates": Strings(least=1, most=MAX_TEMPLATES, longest=200, distinct=False),
-            "pads": Flag(),
+            "pads": FLAG,
             "keys": Packed(("uint64",), "attributes", takes=16),
             "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
             "row_labels": Packed(("uint8", "uint16"), "weights", below=in_rows, takes=3),
             "row_weights": Array("float16", ("weights",)),
             "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
             "opening": Array("float32", (in_ngrams,), forbids=True),
-            "longer": Prefix(()),  # tables of longer n-grams, which models no longer have
+            "longer": ListOf(SECTION, most=0),  # once tables of longer n-grams
             "temperature": TEMPERATURE,
         }
     )
@@ -74,6 +75,10 @@ STORED_MODEL = _declared("labels", "labels")
 
 STORED_DIVIDED_MODEL = _declared("parts", "classes")
 """The same where labels are divided: rows over parts of labels, n-grams over their classes."""
+
+
+_BLOCK = 1 << 13
+"""Words whose features are looked up at a time where few of many are labelled."""
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,25 @@ class SequenceModel:
             buffer,
             scores,
         )
+        return scores
+
+    def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
+        the memory.
+        """
+        templates, places = self.templates, candidates.starts
+        scores = np.empty(len(candidates.labels))
+        for first in range(0, len(rows), _BLOCK):
+            some = rows[first : first + _BLOCK]
+            last = first + len(some)
+            keys = np.empty((len(some), len(templates.texts)), dtype=np.uint64)
+            extract_keys_at(
+                some, values, starts, templates.columns, templates.offsets, templates.pads, keys
+            )
+            block = slice(places[first], places[last])
+            scores[block] = self.score(
+                keys, Candidates(candidates.labels[block], places[first : last + 1] - places[first])
+            )
         return scores
 
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
@@ -387,17 +411,6 @@ def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:
     """Attribute keys of shape (words, templates), 0 where there is none."""
     keys = np.empty((len(values), len(templates.texts)), dtype=np.uint64)
     extract_keys(values, starts, templates.columns, templates.offsets, templates.pads, keys)
-    return keys
-
-
-def keys_at(templates: Templates, words: Longs, values: Ints, starts: Longs) -> UInt64s:
-    """Attribute keys of some words, ascending, of shape (words, templates), 0 where there is
-    none.
-    """
-    keys = np.empty((len(words), len(templates.texts)), dtype=np.uint64)
-    extract_keys_at(
-        words, values, starts, templates.columns, templates.offsets, templates.pads, keys
-    )
     return keys
 
 

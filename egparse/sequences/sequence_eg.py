@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.features.packed import PackedRows, add_words, score_words
 from egparse.learners.eg.step import (
     PLAIN,

@@ -19,7 +19,8 @@ from egparse.features.tag_dictionary import (
 )
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import Columns, Words
-from egparse.layers import HIDDEN, MORPHOLOGY
+from egparse.layers import MORPHOLOGY
+from egparse.sentences import HIDDEN
 from egparse.sequences.combinations import (
     MOST_COMBINATIONS,
     STORED_MORPHOLOGY,
@@ -27,13 +28,13 @@ from egparse.sequences.combinations import (
     TooManyParts,
 )
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.compressed_arrays import compress_lists, lists_by_string
+from egparse.storage.arrays import compress_lists, lists_by_string
 from egparse.storage.schema import (
+    SECTION,
     ListOf,
     Maybe,
     Packed,
     Record,
-    Section,
     Stored,
     Strings,
     ascend_within,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
 
 
-STORED_TAGGER = Record({"model": Section(), "dictionary": Maybe(ListOf(Section(), 2, 2))})
+STORED_TAGGER = Record({"model": SECTION, "dictionary": Maybe(ListOf(SECTION, 2, 2))})
 """A tagger in a model file; the dictionary is two parts like ``STORED_LISTS``, by form and by
 suffix.
 """

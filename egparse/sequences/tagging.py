@@ -11,8 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from egparse.config.sections import MorphologyConfig, TaggerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import MorphologyConfig, TaggerConfig, with_classes
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import tag_accuracy
 from egparse.evaluation.spans import score_spans

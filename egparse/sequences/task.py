@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar, cast
 from egparse.config.sections import LearningConfig
 from egparse.features.templates import Templates
 from egparse.fitting.choose_learner import build_learner, require_fit
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.prepared import Prepared
 from egparse.fitting.task import Outcomes
 from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.model import SequenceModel, SequencePredictor

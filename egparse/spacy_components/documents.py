@@ -19,7 +19,7 @@ from spacy.tokens import Doc
 from egparse.spacy_components.label_tables import CONTINUES, STARTS
 from egparse.text.reading import Splits
 from egparse.text.rules import longest_pieces
-from egparse.text.splitting.columns import Paragraph
+from egparse.text.word_columns import Paragraph
 from egparse.types import Longs, Mask, UInt64s
 
 BLANK_LINE = re.compile(r"\n\s*\n")

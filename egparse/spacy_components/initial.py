@@ -25,7 +25,7 @@ from egparse.sentences import Sentence
 from egparse.spacy_components.doc_conversion import Learnable, sentences_of, sentences_to_learn
 from egparse.spacy_components.label_tables import to_spacy
 from egparse.spacy_components.shared_models import SharedModel, logger
-from egparse.text.splitting.training import SplitterTask
+from egparse.text.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.corpus import annotated_layers, splitter_parts
 from egparse.training.run import train

@@ -39,8 +39,8 @@ from egparse.service.hub.cards import CardMetadata, card, description_of
 from egparse.service.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.spacy_components.factories import COMPONENTS
 from egparse.spacy_components.shared_models import TOKENIZER, load
+from egparse.storage.files import temporary_folder
 from egparse.storage.header import read_model_header
-from egparse.storage.temporary import temporary_folder
 
 MAKER = "egparse"
 """The part of a package's name between language and model."""

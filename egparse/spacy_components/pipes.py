@@ -158,7 +158,7 @@ class EgparsePipe(LearningPipe, Pipe):
         """The words and sentences of Docs, split where need be by the model's splitter, with
         attributes that they hold.
         """
-        splitter = self.required_model.plain_text.splitter
+        splitter = self.required_model.plain_text
         return read(docs, splitter, attributes=attributes, keep_starts=keep_starts)
 
     def given_tags(self, batch: Batch) -> dict[str, Ints]:

@@ -29,7 +29,7 @@ from egparse.pipeline.model import Model
 from egparse.service.hub.model_paths import SUFFIX
 from egparse.service.hub.resolve import find_model
 from egparse.spacy_components.label_tables import LabelTables
-from egparse.storage.atomic import write_atomically
+from egparse.storage.files import write_atomically
 from egparse.storage.model_file import HEADER_DIGEST, MAGIC, header_digest
 
 ANY_LANGUAGE = ("", "xx")

@@ -26,12 +26,10 @@ from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
 from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
 from egparse.spacy_components.multiword import put_words, register
 from egparse.spacy_components.shared_models import TOKENIZER, ModelHolder
-from egparse.storage.atomic import write_atomically
-from egparse.text.exceptions.applied import with_exceptions
-from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of
-from egparse.text.exceptions.patterns import literal
+from egparse.storage.files import write_atomically
+from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of, literal
 from egparse.text.exceptions.table import Exceptions, read_exceptions
-from egparse.text.tokenising.tokeniser import Tokens
+from egparse.text.tokeniser import Tokens
 
 _FILE = "exceptions.conllu"
 _MARK = b"egparse special cases\n"
@@ -63,11 +61,10 @@ class EgparseTokenizer(ModelHolder):
             yield from self._docs(batch)
 
     def _docs(self, texts: Sequence[str]) -> Iterator[Doc]:
-        plain_text = with_exceptions(self.required_model.plain_text, self._special)
-        expander = plain_text.expander
-        layouts = [_laid_out(text, plain_text.tokeniser.tokens(text)) for text in texts]
+        plain_text = self.required_model.plain_text.with_exceptions(self._special)
+        layouts = [_laid_out(text, plain_text.tokens(text)) for text in texts]
         of_tokens = [layout.sentence() for layout in layouts]
-        of_words = of_tokens if expander is None else expander.expand(of_tokens)
+        of_words = plain_text.expand(of_tokens)
         for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):
             doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
             if words is not tokens:
@@ -218,7 +215,7 @@ def _put_special_cases(doc: Doc, exceptions: Exceptions, places: list[int]) -> N
     """Set what special cases say of the tokens of a Doc, of which those at ``places`` are no white
     space.
     """
-    for start, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
+    for start, _, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
         for place, token, values in zip(places[start:], entry.tokens, entry.values, strict=False):
             if token.norm:
                 doc[place].norm_ = token.norm

@@ -1,6 +1,5 @@
-"""What the header of a model says, checked by its declaration.
-
-``model_file`` reads and writes headers of any content; these are those of models.
+"""What the header of a model says, checked by its declaration; ``model_file`` reads and writes
+headers of any content.
 """
 
 from __future__ import annotations
@@ -16,79 +15,79 @@ from egparse.layers import (
     LAYERS,
     MORPHOLOGY,
     SPLITTER,
-    SUPERTAGS,
     TOKENISER,
     WORD_TAGS,
 )
-from egparse.sentences import MISSING
+from egparse.sentences import HIDDEN, MISSING
 from egparse.storage.model_file import read_header
 from egparse.storage.schema import (
-    Choice,
+    MEASURE,
     Field,
     Integer,
     ListOf,
     Maybe,
-    Measure,
     Misfit,
-    Plain,
     Record,
     Stored,
     Strings,
     TableOf,
-    Text,
+    choice,
+    shown,
+    text,
 )
 
 _COUNT = Integer(0, (1 << 63) - 1)
-_LINE = Text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
-_LAYERS = ListOf(Choice(tuple(LAYERS)), most=len(LAYERS))
-_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), SUPERTAGS]
+_LINE = text(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029]{0,1000}", "one line of at most 1,000 characters")
+_LAYERS = ListOf(choice(tuple(LAYERS)), most=len(LAYERS))
+_LABELLED = [*(name for name, layer in LAYERS.items() if layer.kind in LABELLED), *HIDDEN]
+_TEXT_TASKS = (TOKENISER, SPLITTER, EXPANDER)
+_SECTIONS = (
+    *("jackknife", "pruner", "second_order", "classes", MORPHOLOGY, *HIDDEN, *_TEXT_TASKS),
+    *dict.fromkeys(layer.section for layer in LAYERS.values()),
+)
 
-_TABLE = Record({}, others=True)
-_SECTIONS = ("jackknife", *dict.fromkeys(layer.section for layer in LAYERS.values()))
-_SECTIONS = (*_SECTIONS, "pruner", "second_order", MORPHOLOGY, SUPERTAGS)
-_SECTIONS = (*_SECTIONS, TOKENISER, SPLITTER, EXPANDER, "classes")
-
+_OPTIONAL = ("iteration", "score", "stopped", "trees", "scores", "combinations")
 _TASK = Record(
     {
         "iteration": Maybe(_COUNT),
-        "primal": Measure(),
-        "dual": Measure(),
-        "relative_gap": Measure(),
-        "score": Maybe(Measure()),
+        "primal": MEASURE,
+        "dual": MEASURE,
+        "relative_gap": MEASURE,
+        "score": Maybe(MEASURE),
         "stopped": _LINE,
         "trees": _LINE,
-        "scores": TableOf(Maybe(Measure()), WORD_TAGS),
+        "scores": TableOf(Maybe(MEASURE), WORD_TAGS),
         "combinations": _COUNT,
     },
-    absent=dict.fromkeys(("iteration", "score", "stopped", "trees", "scores", "combinations")),
+    absent=dict.fromkeys(_OPTIONAL),
     others=True,
 )
 _BASE = Record({"name": _LINE, "payload_sha256": _LINE}, others=True)
-
 _CLASSES = Record(
     {"name": _LINE, "source": _LINE, "licence": _LINE, "forms": _COUNT, "classes": _COUNT},
     others=True,
 )
-
 _RECORD_FIELDS: dict[str, Field] = {
     "sentences": _COUNT,
     "words": _COUNT,
     "development_sentences": _COUNT,
-    "cpu_seconds": Measure(),
+    "cpu_seconds": MEASURE,
     "seed": _COUNT,
-    "tasks": TableOf(_TASK, (TOKENISER, SPLITTER, EXPANDER, MORPHOLOGY, SUPERTAGS, *LAYERS)),
+    "tasks": TableOf(_TASK, (*_TEXT_TASKS, MORPHOLOGY, *HIDDEN, *LAYERS)),
     "bases": ListOf(_BASE),
     "classes": ListOf(_CLASSES),
 }
 
 HEADER = Record(
     {
-        "language": Text("[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*", "the code of a language"),
+        "language": text("[A-Za-z]{2,8}([_-][A-Za-z0-9]{1,8})*", "the code of a language"),
         "layers": _LAYERS,
         "probabilistic": _LAYERS,
         "labels": TableOf(Strings(least=1, most=(1 << 16) - 1, labels=True), _LABELLED),
         "record": Record(_RECORD_FIELDS, absent=dict.fromkeys(_RECORD_FIELDS), others=True),
-        "config": Record(dict.fromkeys(_SECTIONS, _TABLE), dict.fromkeys(_SECTIONS), others=True),
+        "config": Record(
+            dict.fromkeys(_SECTIONS, Record({}, others=True)), dict.fromkeys(_SECTIONS), others=True
+        ),
     },
     others=True,
 )
@@ -126,4 +125,19 @@ def check_header(header: Mapping[str, Any]) -> None:
             expected = f"labels other than {MISSING}, which means that a value is missing"
         if expected:
             raise Misfit(f"labels.{layer}", expected, "such a one")
-    Stored({key: header[key] for key in ("record", "config")}).read(Plain())
+    for key in ("record", "config"):
+        _check_plain(Stored(header[key], key))
+
+
+def _check_plain(stored: Stored) -> None:
+    """Refuse what JSON and TOML cannot hold."""
+    value = stored.value
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_plain(stored.part(key, item))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if not isinstance(item, str | int | float):
+                _check_plain(stored.part("0", item))
+    elif value is not None and not isinstance(value, str | int | float):
+        raise stored.fault("a text, a number, a truth value, a list or a map", shown(value))

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from egparse.errors import EgparseError
-from egparse.storage.regular_files import open_regular
-from egparse.storage.temporary import lock
+from egparse.storage.files import lock, open_regular
 
 VERSION = 1
 _VERSION_KEY = "egparse journal"

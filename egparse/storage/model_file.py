@@ -43,8 +43,7 @@ import numpy as np
 
 from egparse import __version__
 from egparse.errors import ModelFileError
-from egparse.storage.atomic import write_atomically
-from egparse.storage.regular_files import open_regular
+from egparse.storage.files import open_regular, write_atomically
 
 MAGIC = b"\x89egp\r\n\x1a\n"
 """A byte that is not text, a name, and line ends that a transfer in text mode would change."""
@@ -55,12 +54,8 @@ NEEDS_EGPARSE = "0.2.0"
 """The oldest egparse that reads ``FORMAT_VERSION``; an older one tells its user to install it."""
 
 FORMAT_KEYS = (
-    "format",
-    "version",
-    "needs_egparse",
-    "package_version",
-    "payload_length",
-    "payload_sha256",
+    *("format", "version", "needs_egparse", "package_version"),
+    *("payload_length", "payload_sha256"),
 )
 """Header keys that ``write_model`` sets; those of a header that was read before are replaced."""
 
@@ -118,8 +113,7 @@ def write_model(
 ) -> None:
     """Write a model file atomically (see ``atomic``).
 
-    Content is that of ``file_parts``. Before anything is written, ``check`` gets header and payload
-    as they will be read.
+    Content and ``check`` are those of ``file_parts``.
 
     Raises:
         ModelFileError: the file cannot be written.
@@ -145,14 +139,8 @@ def file_parts(
         ValueError: content that the format cannot hold.
     """
     body, payload_again = _packed(payload, arrays=True)
-    values = (
-        FORMAT,
-        FORMAT_VERSION,
-        NEEDS_EGPARSE,
-        __version__,
-        len(body),
-        hashlib.sha256(body).hexdigest(),
-    )
+    digest = hashlib.sha256(body).hexdigest()
+    values = (FORMAT, FORMAT_VERSION, NEEDS_EGPARSE, __version__, len(body), digest)
     others = {key: value for key, value in header.items() if key not in FORMAT_KEYS}
     head, header_again = _packed(dict(zip(FORMAT_KEYS, values, strict=True)) | others, arrays=False)
     if len(head) > MAX_HEADER_BYTES:
@@ -187,10 +175,8 @@ def read_model_bytes(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def header_digest(path: str | Path) -> bytes:
-    """The SHA-256 of the header of a model file, which holds that of the payload.
-
-    Raises:
-        ModelFileError: as ``read_model``, but the payload is not read.
+    """The SHA-256 of the header of a model file, which holds that of the payload; the payload is
+    not read. Raises ModelFileError as ``read_model``.
     """
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
         _read_header(file, file_size)
@@ -211,10 +197,7 @@ def bytes_with_header(path: str | Path, digest: bytes) -> bytes | None:
 
 def read_header(path: str | Path) -> dict[str, Any]:
     """The header of a model file. The payload is not read: its length is checked, its checksum is
-    not.
-
-    Raises:
-        ModelFileError: as ``read_model``.
+    not. Raises ModelFileError as ``read_model``.
     """
     with _faults_of(path, "read"), _opened(path) as (file, file_size):
         return _read_header(file, file_size)
@@ -222,10 +205,7 @@ def read_header(path: str | Path) -> dict[str, Any]:
 
 def digest_of(path: str | Path) -> str:
     """The SHA-256 digest of a file as a whole, as ``sha256sum`` prints it and ``read_model`` takes
-    it.
-
-    Raises:
-        ModelFileError: the file cannot be read.
+    it. Raises ModelFileError if the file cannot be read.
     """
     with _faults_of(path, "read"), _opened(path) as (file, _):
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -236,7 +216,6 @@ def digest_of(path: str | Path) -> str:
 
 @contextmanager
 def _faults_of(path: str | Path, verb: str) -> Iterator[None]:
-    """Turn every fault of the file into a ``ModelFileError`` that names the file."""
     try:
         yield
     except _Fault as fault:
@@ -268,7 +247,6 @@ def _read(file: BinaryIO, size: int) -> bytes:
 
 
 def _require_digest(file: BufferedReader, expected: str) -> None:
-    """Compare the digest of the whole file, which is then read from its start again."""
     if not re.fullmatch("[0-9a-fA-F]{64}", expected):
         raise _Fault(f"expected a SHA-256 digest of 64 hexadecimal digits, got {expected!a}")
     found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -278,7 +256,6 @@ def _require_digest(file: BufferedReader, expected: str) -> None:
 
 
 def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
-    """Read and check everything before the payload, where ``file`` is then positioned."""
     prologue = file.read(_PROLOGUE.size)
     if not MAGIC.startswith(prologue[: len(MAGIC)]) or not prologue:
         raise _Fault(f"not an egparse model: {_kind_of(prologue)}")
@@ -298,7 +275,6 @@ def _read_header(file: BinaryIO, file_size: int) -> dict[str, Any]:
 
 
 def _read_body(file: BinaryIO, header: Mapping[str, Any]) -> bytes:
-    """Read and check the payload, which ``file`` is positioned at."""
     body = _read(file, header["payload_length"])
     if hashlib.sha256(body).hexdigest() != header["payload_sha256"]:
         raise _Fault("altered: its payload does not match its checksum")
@@ -323,7 +299,6 @@ def _kind_of(start: bytes) -> str:
 
 
 def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
-    """Check the keys that every version of the format has, and the size of the payload."""
     version = header.get("version")
     if header.get("format") != FORMAT or type(version) is not int or version < 1:
         raise _Fault("not an egparse model: its header names no format that egparse knows")
@@ -472,8 +447,7 @@ class _LengthCheck:
     def __init__(self, data: bytes, *, arrays: bool) -> None:
         self.data = data
         self.arrays = arrays
-        self.containers = 0
-        self.values = 0
+        self.containers = self.values = 0
 
     def check(self) -> None:
         """Raise ``_Fault`` unless the data passes."""
@@ -497,15 +471,14 @@ class _LengthCheck:
             return start + size
         if width := _BLOCKS.get(first, 0):
             return start + 1 + width + self._length(start + 1, width)
-        if 0x80 <= first < 0x90:
-            return self._end_of_map(start + 1, first & 0x0F, depth)
-        if 0x90 <= first < 0xA0:
-            return self._end_of_list(start + 1, first & 0x0F, depth)
-        if width := _LISTS.get(first, 0):
-            return self._end_of_list(start + 1 + width, self._length(start + 1, width), depth)
-        if width := _MAPS.get(first, 0):
-            return self._end_of_map(start + 1 + width, self._length(start + 1, width), depth)
-        return self._end_of_extension(start, first)
+        if 0x80 <= first < 0xA0:
+            width, length = 0, first & 0x0F
+        elif width := _LISTS.get(first, 0) or _MAPS.get(first, 0):
+            length = self._length(start + 1, width)
+        else:
+            return self._end_of_extension(start, first)
+        is_map = first < 0x90 or first in _MAPS
+        return self._end_of_container(start + 1 + width, length, is_map, depth)
 
     def _end_of_extension(self, start: int, first: int) -> int:
         width = _EXTENSIONS.get(first, 0)
@@ -514,35 +487,24 @@ class _LengthCheck:
             raise _Fault("altered: it holds a kind of value that the format does not have")
         return start + 1 + width + 1 + size
 
-    def _count_container(self, depth: int) -> None:
+    def _end_of_container(self, position: int, length: int, is_map: bool, depth: int) -> int:
         self.containers += 1
         if depth > MAX_DEPTH:
             raise _Fault(f"altered: it nests lists and maps more than {MAX_DEPTH} deep")
         if self.containers > MAX_CONTAINERS:
             raise _Fault(f"altered: it holds more than {MAX_CONTAINERS} lists and maps")
-
-    def _count_values(self, count: int) -> None:
-        """Count the values of a list or a map whose end is known, so that they are there."""
-        self.values += count
-        most = MAX_VALUES + len(self.data) // BYTES_OF_VALUE
-        if self.values > most:
-            raise _Fault(f"altered: it holds more than {most} values, too many for its length")
-
-    def _end_of_list(self, position: int, length: int, depth: int) -> int:
-        self._count_container(depth)
         data, sizes = self.data, _FIXED_SIZES
         for _ in range(length):
+            if is_map:
+                if data[position] not in _TEXT:
+                    raise _Fault("altered: it holds a map with a key that is not text")
+                position = self._end_of_value(position, depth)
             # without a call for numbers and short strings, which long lists hold
             size = sizes[data[position]]
             position = position + size if size else self._end_of_value(position, depth + 1)
-        self._count_values(length)
-        return position
-
-    def _end_of_map(self, position: int, length: int, depth: int) -> int:
-        self._count_container(depth)
-        for _ in range(length):
-            if self.data[position] not in _TEXT:
-                raise _Fault("altered: it holds a map with a key that is not text")
-            position = self._end_of_value(self._end_of_value(position, depth), depth + 1)
-        self._count_values(2 * length)
+        # the end is known, so that the values are there
+        self.values += length * (1 + is_map)
+        most = MAX_VALUES + len(data) // BYTES_OF_VALUE
+        if self.values > most:
+            raise _Fault(f"altered: it holds more than {most} values, too many for its length")
         return position

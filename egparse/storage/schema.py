@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -25,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
-from egparse.storage.compressed_arrays import MAX_BYTES, decompress_array
-from egparse.storage.quantised_weights import MAX_BITS, MIN_BITS, unpack_weights
+from egparse.storage.arrays import MAX_BITS, MAX_BYTES, MIN_BITS, decompress_array, unpack_weights
 from egparse.types import Ints, Singles
 
 Sizes = dict[str, int]
@@ -134,6 +133,41 @@ class Field(Protocol):
 
 
 @dataclass(frozen=True)
+class Value:
+    """A value of one of some types, as it is stored, for which a condition holds; ``expected`` says
+    both in words.
+    """
+
+    types: tuple[type, ...]
+    expected: str
+    holds: Callable[[Any], object] = lambda _: True
+
+    def read(self, stored: Stored, sizes: Sizes) -> Any:
+        if type(stored.value) not in self.types or not self.holds(stored.value):
+            raise stored.fault(self.expected, shown(stored.value))
+        return stored.value
+
+
+FLAG = Value((bool,), "true or false")
+"""True or false; numbers are not flags."""
+
+MEASURE = Value((int, float), "a number")
+"""A number of a record, which may be infinite or NaN."""
+
+_BYTES = Value((bytes,), "bytes")
+
+
+def choice(texts: Sequence[str]) -> Value:
+    """One of some texts."""
+    return Value((str,), f"one of {', '.join(texts)}", tuple(texts).__contains__)
+
+
+def text(pattern: str, meaning: str) -> Value:
+    """A text that a pattern matches as a whole; ``meaning`` is the pattern in words."""
+    return Value((str,), meaning, re.compile(pattern).fullmatch)
+
+
+@dataclass(frozen=True)
 class Section:
     """A part that is read by the class that it becomes: returned as it is stored."""
 
@@ -141,14 +175,7 @@ class Section:
         return stored
 
 
-@dataclass(frozen=True)
-class Flag:
-    """True or false; numbers are not flags."""
-
-    def read(self, stored: Stored, sizes: Sizes) -> bool:
-        if not isinstance(stored.value, bool):
-            raise stored.fault("true or false", shown(stored.value))
-        return stored.value
+SECTION = Section()
 
 
 @dataclass(frozen=True)
@@ -166,8 +193,7 @@ class Integer:
         high = sizes[self.below] - 1 if self.below else self.high
         if type(stored.value) is not int or not self.low <= stored.value <= high:
             raise stored.fault(f"an integer from {self.low} to {high}", shown(stored.value))
-        if self.names:
-            _agree(stored, self.names, stored.value, sizes)
+        _agree(stored, self.names or None, stored.value, sizes)
         return stored.value
 
 
@@ -180,47 +206,10 @@ class Number:
 
     def read(self, stored: Stored, sizes: Sizes) -> float:
         """The number as a float, also where an integer is stored."""
-        value = stored.value
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise stored.fault("a number", shown(value))
+        value = MEASURE.read(stored, sizes)
         if not self.low <= value <= self.high:
             raise stored.fault(f"a number from {self.low:g} to {self.high:g}", shown(value))
         return float(value)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One of some texts."""
-
-    choices: tuple[str, ...]
-
-    def read(self, stored: Stored, sizes: Sizes) -> str:
-        if not isinstance(stored.value, str) or stored.value not in self.choices:
-            raise stored.fault(f"one of {', '.join(self.choices)}", shown(stored.value))
-        return stored.value
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text that a pattern matches as a whole; ``meaning`` is the pattern in words."""
-
-    pattern: str
-    meaning: str
-
-    def read(self, stored: Stored, sizes: Sizes) -> str:
-        if not isinstance(stored.value, str) or not re.fullmatch(self.pattern, stored.value):
-            raise stored.fault(self.meaning, shown(stored.value))
-        return stored.value
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number of a record, which may be infinite or NaN."""
-
-    def read(self, stored: Stored, sizes: Sizes) -> float:
-        if isinstance(stored.value, bool) or not isinstance(stored.value, int | float):
-            raise stored.fault("a number", shown(stored.value))
-        return stored.value
 
 
 TEMPERATURE = Number(1e-9, 1e9)
@@ -256,8 +245,7 @@ class Strings:
             ends = set("\t\n\r").intersection("".join(texts))
             if ends:
                 raise stored.fault("labels without tabs and line ends", f"one with {min(ends)!a}")
-        if self.size:
-            _agree(stored, self.size, len(texts), sizes)
+        _agree(stored, self.size or None, len(texts), sizes)
         return texts
 
 
@@ -272,20 +260,6 @@ class ListOf:
     def read(self, stored: Stored, sizes: Sizes) -> list[Any]:
         values = _list(stored, self.least, self.most)
         return [self.kind.read(stored.part(k, value), sizes) for k, value in enumerate(values)]
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """A list of values whose kinds are the first ones of ``kinds``."""
-
-    kinds: tuple[Field, ...]
-
-    def read(self, stored: Stored, sizes: Sizes) -> list[Any]:
-        values = _list(stored, 0, len(self.kinds))
-        return [
-            kind.read(stored.part(k, value), sizes)
-            for k, (kind, value) in enumerate(zip(self.kinds, values, strict=False))
-        ]
 
 
 @dataclass(frozen=True)
@@ -415,7 +389,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Packed:
-    """A compressed array of integers, (size,), of one of the types; see ``compressed_arrays``.
+    """A compressed array of integers, (size,), of one of the types; see ``arrays``.
 
     All are less than ``below``, a number or the name of a size; their sum is the size ``sums_to``.
     An element takes ``takes`` bytes of memory in the loaded model.
@@ -430,7 +404,7 @@ class Packed:
     def read(self, stored: Stored, sizes: Sizes) -> npt.NDArray[Any]:
         """The array, decompressed, read-only."""
         parts = Record(
-            {"deflated": Blob(), "type": Choice(self.types), "count": Integer(0, MAX_BYTES)}
+            {"deflated": _BYTES, "type": choice(self.types), "count": Integer(0, MAX_BYTES)}
         ).read(stored, {})
         _agree(stored, self.size, parts["count"], sizes)
         stored.spend(parts["count"] * self.takes)
@@ -446,13 +420,13 @@ class Packed:
 
 @dataclass(frozen=True)
 class HashedWeights:
-    """A table of 2^k weights; see ``quantised_weights``."""
+    """A table of 2^k weights; see ``arrays``."""
 
     def read(self, stored: Stored, sizes: Sizes) -> Singles:
         """The weights, (2^k,)."""
         parts = Record(
             {
-                "deflated": Blob(),
+                "deflated": _BYTES,
                 "largest": Number(0.0, LARGEST_WEIGHT),
                 "count": Integer(1 << MIN_BITS, 1 << MAX_BITS),
             }
@@ -464,34 +438,6 @@ class HashedWeights:
             return unpack_weights(parts)
         except ValueError as error:
             raise Misfit(stored.name, "a table of weights", error) from None
-
-
-@dataclass(frozen=True)
-class Plain:
-    """Texts, numbers, truth values and nothing, in lists and maps: what JSON and TOML can hold."""
-
-    def read(self, stored: Stored, sizes: Sizes) -> Any:
-        value = stored.value
-        if isinstance(value, Mapping):
-            for key, item in value.items():
-                self.read(stored.part(key, item), sizes)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                if not isinstance(item, str | int | float):
-                    self.read(stored.part("0", item), sizes)
-        elif value is not None and not isinstance(value, str | int | float):
-            raise stored.fault("a text, a number, a truth value, a list or a map", shown(value))
-        return value
-
-
-@dataclass(frozen=True)
-class Blob:
-    """Bytes."""
-
-    def read(self, stored: Stored, sizes: Sizes) -> bytes:
-        if not isinstance(stored.value, bytes):
-            raise stored.fault("bytes", shown(stored.value))
-        return stored.value
 
 
 def starts_of(lengths: npt.NDArray[Any]) -> Ints:

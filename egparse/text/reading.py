@@ -1,4 +1,5 @@
-"""Reading plain text: sentences of tokens from which the text can be given back.
+"""Plain text as sentences of tokens, from which the text can be given back: running text, lines
+that are sentences, or words.
 
 The tokens with their blanks (``SpaceAfter``, ``SpacesAfter``, ``SpacesBefore`` in MISC, see
 ``egparse.sentences``) are the text, character for character, unless it has no tokens at all.
@@ -16,14 +17,16 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
 from typing import IO, NamedTuple, Protocol
 
 import numpy as np
 
-from egparse.io.blocks import name_of, texts_of
+from egparse.errors import CorpusError
+from egparse.io.blocks import MAX_BLOCK, name_of, texts_of
 from egparse.io.encodings import UTF_8
+from egparse.io.token_lines import HORIZONTAL, NEW_PARAGRAPH, VERTICAL, read_token_lines
 from egparse.sentences import (
     SPACE_AFTER_NO,
     SPACES_AFTER,
@@ -32,12 +35,21 @@ from egparse.sentences import (
     Sentence,
     escaped,
 )
-from egparse.text.rules import MAX_WORDS, RuleSplitter, WholeParagraphs, sentence_bounds
-from egparse.text.splitting.columns import Paragraph
-from egparse.text.tokenising.tokeniser import Tokens, forms_of
+from egparse.text.exceptions.table import Exceptions
+from egparse.text.expander import Expander
+from egparse.text.rules import MAX_WORDS, RuleSplitter, RuleTokeniser, sentence_bounds
+from egparse.text.tokeniser import Tokeniser, Tokens
+from egparse.text.word_columns import Paragraph
 from egparse.types import Mask
 
-NEW_DOCUMENT, NEW_PARAGRAPH = "# newdoc", "# newpar"
+TEXT, SENTENCES = "text", "sentences"
+
+PLAIN_FORMATS = (TEXT, SENTENCES, HORIZONTAL, VERTICAL)
+"""Text, in which a model finds sentences and words; one sentence a line, in which it finds words;
+one sentence a line with blanks between its words; one word a line.
+"""
+
+NEW_DOCUMENT = "# newdoc"
 
 MAX_CHARACTERS = 100_000
 """A longer paragraph is cut at a blank. It is a tenth of spaCy's limit; memory is proportional."""
@@ -50,13 +62,6 @@ _BLANK_LINE = re.compile(r"\n\s*?\n")
 _BLANK = re.compile(r"[ \n]")
 
 
-class FindsTokens(Protocol):
-    """What finds the tokens of a text."""
-
-    def tokens(self, text: str) -> Tokens:
-        """The tokens of a text, in order."""
-
-
 class Splits(Protocol):
     """A splitter of paragraphs into sentences."""
 
@@ -64,29 +69,113 @@ class Splits(Protocol):
         """Whether a sentence starts at each word of each paragraph."""
 
 
-class Expands(Protocol):
-    """An expander of multiword tokens."""
-
-    def expand(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-        """Sentences of words, from sentences of tokens."""
-
-
 @dataclass(frozen=True)
 class PlainText:
-    """What makes sentences of words of a text; without an ``expander`` tokens are words."""
+    """What makes sentences of words of a text. Without a ``splitter`` each paragraph is a sentence,
+    without an ``expander`` tokens are words. Later ``exceptions`` go before earlier ones.
+    """
 
-    tokeniser: FindsTokens
-    splitter: Splits = field(default_factory=RuleSplitter)
-    expander: Expands | None = None
+    tokeniser: Tokeniser | RuleTokeniser
+    splitter: Splits | None = field(default_factory=RuleSplitter)
+    expander: Expander | None = None
     max_words: int = MAX_WORDS
+    exceptions: tuple[Exceptions, ...] = ()
 
     def __post_init__(self) -> None:
         if self.max_words < 1:
             raise ValueError(f"expected a positive number of words, got {self.max_words}")
 
+    def with_exceptions(self, exceptions: Exceptions | None) -> PlainText:
+        """The same with exceptions that go before its own."""
+        if exceptions is None:
+            return self
+        return replace(self, exceptions=(*self.exceptions, exceptions))
+
     def whole_paragraphs(self) -> PlainText:
         """The same, with each paragraph one sentence, however long."""
-        return PlainText(self.tokeniser, WholeParagraphs(), self.expander, _ANY_LENGTH)
+        return replace(self, splitter=None, max_words=_ANY_LENGTH)
+
+    def tokens(self, text: str) -> Tokens:
+        """The tokens of a text, in order."""
+        tokens = self.tokeniser.tokens(text)
+        for exceptions in self.exceptions:
+            tokens = exceptions.tokens(text, tokens)
+        return tokens
+
+    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
+        """Whether a sentence starts at each word of each paragraph."""
+        if self.splitter is None:
+            return [np.arange(len(paragraph.forms)) == 0 for paragraph in paragraphs]
+        starts = self.splitter.split(paragraphs)
+        for exceptions in self.exceptions:
+            starts = exceptions.starts(paragraphs, starts)
+        return starts
+
+    def expand(self, sentences: list[Sentence]) -> list[Sentence]:
+        """Sentences of words, from sentences of tokens; the same where these are words."""
+        words = sentences if self.expander is None else self.expander.expand(sentences)
+        for exceptions in self.exceptions:
+            words = [exceptions.words(*pair) for pair in zip(sentences, words, strict=True)]
+        return words
+
+
+def read_plain(
+    plain_text: PlainText,
+    source: os.PathLike[str] | IO[str] | IO[bytes],
+    format: str = TEXT,
+    *,
+    name: str | None = None,
+    encoding: str = UTF_8,
+    first_id: int = 1,
+) -> Iterator[Sentence]:
+    """The sentences of a file or stream in one of ``PLAIN_FORMATS``, with IDs from ``first_id``.
+
+    Raises:
+        EgparseError: spaCy has no rules for the language, or the file cannot be read, or the
+            encoding is unknown.
+        CorpusError: bytes that do not fit the encoding, damaged compressed data, or a sentence of
+            words that is too long.
+        ValueError: an unknown format.
+    """
+    if format == TEXT:
+        return TextReader(plain_text, first_id).sentences(source, name=name, encoding=encoding)
+    if format == SENTENCES:
+        path = name or name_of(source)
+        lines = _lines(texts_of(source, path, encoding), path)
+        return _sentences_of_lines(plain_text.whole_paragraphs(), lines, first_id)
+    return read_token_lines(source, format, name=name, encoding=encoding, first_id=first_id)
+
+
+def _sentences_of_lines(
+    plain_text: PlainText, lines: Iterator[tuple[int, str]], number: int
+) -> Iterator[Sentence]:
+    opens = True
+    for start, line in lines:
+        is_blank = True
+        # one, or several of a line that is longer than paragraphs may be
+        for sentence in TextReader(plain_text, number).parts([_cut(line, start, opens=False)]):
+            yield sentence.with_layers(comments=(NEW_PARAGRAPH,) if opens else ())
+            number, opens, is_blank = number + 1, False, False
+        opens = opens or is_blank
+
+
+def _lines(texts: Iterator[str], path: str) -> Iterator[tuple[int, str]]:
+    """Where each line starts in the text, in characters, and the line with its end."""
+    begun: list[str] = []
+    start, size, number = 0, 0, 1
+    for text in texts:
+        *whole, rest = text.split("\n")
+        for line in whole:
+            found = "".join((*begun, line, "\n"))
+            yield start, found
+            start, number = start + len(found), number + 1
+            begun, size = [], 0
+        begun.append(rest)
+        size += len(rest)
+        if size > MAX_BLOCK:
+            raise CorpusError(path, number, f"a line of at most {MAX_BLOCK:,} characters", "more")
+    if last := "".join(begun):
+        yield start, last
 
 
 class _Part(NamedTuple):
@@ -161,14 +250,7 @@ class TextReader:
         """
         if isinstance(source, str):
             source, name = io.StringIO(source), name or "<text>"
-        texts = texts_of(source, name or name_of(source), encoding)
-        for runs in _runs(_batches(_parts(texts)), self._plain_text.tokeniser):
-            if not runs[0].forms:
-                self._add_blanks(runs.pop(0).blanks[0])
-            if runs:
-                yield from self.release()
-                self._held = runs
-        yield from self.release()
+        return self.parts(_parts(texts_of(source, name or name_of(source), encoding)))
 
     def passages(
         self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
@@ -194,18 +276,25 @@ class TextReader:
         """The sentences of a passage, with IDs from the first one on."""
         if not passage.is_first:
             self._comments = ()
-        drops_blanks = not passage.is_first
-        for runs in _runs(_batches([passage.parts]), self._plain_text.tokeniser):
-            if not runs[0].forms:
-                blanks = runs.pop(0).blanks[0]
-                if not drops_blanks:  # else they stand after the passage before
-                    self._add_blanks(blanks)
+        # blanks that a later passage begins with stand after the passage before
+        return self.parts([passage.parts], passage.after, drops_blanks=not passage.is_first)
+
+    def parts(
+        self, arrived: Iterable[list[_Part]], after: str = "", *, drops_blanks: bool = False
+    ) -> Iterator[Sentence]:
+        """The sentences of parts of a text, after whose last token there are also the blanks
+        ``after``; the blanks that it begins with may be dropped.
+        """
+        for batch in _batches(arrived):
+            blanks, runs = self._runs(batch)
+            if not drops_blanks:
+                self._add_blanks(blanks)
             drops_blanks = False
             if runs:
                 yield from self.release()
                 self._held = runs
         if self._held:
-            self._add_blanks(passage.after)
+            self._add_blanks(after)
         yield from self.release()
 
     def release(self) -> list[Sentence]:
@@ -213,9 +302,23 @@ class TextReader:
         who waits. What follows then is said to stand before the next token.
         """
         runs, self._held = self._held, []
-        found = self._sentences_of(runs) if runs else []
-        expander = self._plain_text.expander
-        return found if expander is None else expander.expand(found)
+        return self._plain_text.expand(self._sentences_of(runs)) if runs else []
+
+    def _runs(self, batch: list[_Part]) -> tuple[str, list[_Run]]:
+        """The blanks before the first token of a batch, and a run for each part that has tokens."""
+        text = "".join(part.text for part in batch)
+        tokens = self._plain_text.tokens(text)
+        forms = tokens.forms(text)
+        bounds = [*tokens.starts.tolist(), len(text)]
+        ends = [0, *tokens.ends.tolist()]
+        before, *blanks = [text[end:start] for end, start in zip(ends, bounds, strict=True)]
+        starts = (tokens.starts + batch[0].start).tolist()
+        last = np.searchsorted(tokens.starts, np.cumsum([len(part.text) for part in batch]))
+        return before, [
+            _Run(forms[a:b], starts[a:b], blanks[a:b], part.opens)
+            for part, (a, b) in zip(batch, pairwise([0, *last.tolist()]), strict=True)
+            if b > a
+        ]
 
     def _add_blanks(self, blanks: str) -> None:
         """Blanks before the first token that comes next."""
@@ -230,7 +333,7 @@ class TextReader:
             one[-1] = True
         paragraphs = [Paragraph(run.forms, one) for run, one in zip(runs, spaced, strict=True)]
         found: list[Sentence] = []
-        marks = self._plain_text.splitter.split(paragraphs)
+        marks = self._plain_text.split(paragraphs)
         for run, paragraph, starts in zip(runs, paragraphs, marks, strict=True):
             misc = _misc(run, self._before)
             self._before = ""
@@ -266,11 +369,8 @@ def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
             start, opens = blank_line.end(), True
         begun = begun[start:]
         if len(begun) > MAX_CHARACTERS:
-            *finished, begun = _cut_paragraph(begun)
-            for piece in finished:
-                found.append(_Part(piece, at, opens))
-                at += len(piece)
-                opens = opens and piece.isspace()
+            *finished, (begun, at, opens) = _cut(begun, at, opens)
+            found += finished
         if found:
             yield found
     if begun:
@@ -278,22 +378,10 @@ def _parts(texts: Iterable[str]) -> Iterator[list[_Part]]:
 
 
 def _cut(text: str, at: int, opens: bool) -> list[_Part]:
-    """A paragraph in parts that are not too long."""
-    if len(text) <= MAX_CHARACTERS:
-        return [_Part(text, at, opens)]
-    parts = []
-    for piece in _cut_paragraph(text):
-        parts.append(_Part(piece, at, opens))
-        at += len(piece)
-        opens = opens and piece.isspace()
-    return parts
-
-
-def _cut_paragraph(text: str) -> list[str]:
-    """The text in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
+    """A paragraph in parts of at most ``MAX_CHARACTERS``, cut at blanks, or of at most
     ``MAX_UNBROKEN`` where there are none.
     """
-    parts = []
+    parts: list[_Part] = []
     start = 0
     while len(text) - start > MAX_CHARACTERS:
         end = start + MAX_CHARACTERS
@@ -303,10 +391,10 @@ def _cut_paragraph(text: str) -> list[str]:
             if later is None and len(text) - start <= MAX_UNBROKEN:
                 break
             cut = start + MAX_UNBROKEN if later is None else later.start()
-        parts.append(text[start:cut])
+        parts.append(_Part(text[start:cut], at + start, opens))
+        opens = opens and parts[-1].text.isspace()
         start = cut
-    parts.append(text[start:])
-    return parts
+    return [*parts, _Part(text[start:], at + start, opens)]
 
 
 def _batches(arrived: Iterable[list[_Part]]) -> Iterator[list[_Part]]:
@@ -323,33 +411,6 @@ def _batches(arrived: Iterable[list[_Part]]) -> Iterator[list[_Part]]:
             batch.append(part)
             size += len(part.text)
         yield batch
-
-
-def _runs(batches: Iterable[list[_Part]], tokeniser: FindsTokens) -> Iterator[list[_Run]]:
-    """The tokens of each batch, a run for each part that has some; the blanks before the first
-    token of a batch stand in a run without tokens.
-    """
-    for batch in batches:
-        text = "".join(part.text for part in batch)
-        tokens = tokeniser.tokens(text)
-        forms, blanks = forms_of(text, tokens), _blanks(text, tokens)
-        starts = (tokens.starts + batch[0].start).tolist()
-        ends = np.cumsum([len(part.text) for part in batch])
-        bounds = [0, *np.searchsorted(tokens.starts, ends).tolist()]
-        runs = [
-            _Run(forms[a:b], starts[a:b], blanks[a:b], part.opens)
-            for part, (a, b) in zip(batch, pairwise(bounds), strict=True)
-            if b > a
-        ]
-        first = int(tokens.starts[0]) if len(starts) else len(text)
-        if first or runs:
-            yield ([_Run([], [], [text[:first]], False)] if first else []) + runs
-
-
-def _blanks(text: str, tokens: Tokens) -> list[str]:
-    """What stands after each token."""
-    starts = [*tokens.starts[1:].tolist(), len(text)]
-    return [text[end:start] for end, start in zip(tokens.ends.tolist(), starts, strict=False)]
 
 
 def _misc(run: _Run, before: str) -> list[str]:

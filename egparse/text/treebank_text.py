@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from egparse.sentences import SPACE_AFTER_NO, Sentence, blanks_after
-from egparse.text.splitting.columns import Paragraph
+from egparse.text.word_columns import Paragraph
 from egparse.types import Longs, Mask
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def paragraphs_of(sentences: Sequence[Sentence]) -> list[list[Sentence]]:
     """
     paragraphs: list[list[Sentence]] = []
     for sentence in sentences:
-        if not paragraphs or _opens_paragraph(sentence):
+        if not paragraphs or any(line.startswith(_MARKS) for line in sentence.lines_before):
             paragraphs.append([])
         paragraphs[-1].append(sentence)
     return paragraphs
@@ -94,49 +94,27 @@ def joined(
 
 def as_text(paragraphs: Sequence[Sequence[Sentence]]) -> list[SplitParagraph]:
     """Paragraphs as they stand in text."""
-    return [_as_text(paragraph) for paragraph in paragraphs]
-
-
-def surface_tokens(sentence: Sentence) -> list[tuple[str, str]]:
-    """The form and the MISC column of each token of a sentence; a multiword token is one."""
-    return [(token.form, token.misc) for token in sentence.surface_tokens]
-
-
-def _opens_paragraph(sentence: Sentence) -> bool:
-    return any(line.startswith(_MARKS) for line in sentence.lines_before)
-
-
-def _as_text(sentences: Sequence[Sentence]) -> SplitParagraph:
-    forms: list[str] = []
-    spaced: list[bool] = []
-    starts: list[bool] = []
-    for sentence in sentences:
-        first = len(forms)
-        for form, blank in _words_in_text(sentence):
-            forms.append(form)
-            spaced.append(blank)
-            starts.append(len(forms) - 1 == first)
-    if spaced:
-        spaced[-1] = True
-    return SplitParagraph(Paragraph(forms, spaced), np.array(starts, dtype=np.bool_))
+    found = []
+    for sentences in paragraphs:
+        words = [list(_words_in_text(sentence)) for sentence in sentences]
+        forms = [form for of_sentence in words for form, _ in of_sentence]
+        spaced = [blank for of_sentence in words for _, blank in of_sentence]
+        spaced[-1:] = [True] * len(spaced[-1:])
+        starts = [not place for of_sentence in words for place in range(len(of_sentence))]
+        found.append(SplitParagraph(Paragraph(forms, spaced), np.array(starts, dtype=np.bool_)))
+    return found
 
 
 def _words_in_text(sentence: Sentence) -> Iterator[tuple[str, bool]]:
     """Words and whether a blank follows. A multiword token is one word unless its words spell it
     (do+n't), as for tokenisers.
     """
-    misc = sentence.misc or ("",) * len(sentence)
-    done = 0
-    for first, last, form, token_misc in sentence.tokens:
-        for k in range(done, first):
-            yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]
-        if "".join(sentence.forms[first : last + 1]) == form:
-            yield from ((word, False) for word in sentence.forms[first:last])
-            form = sentence.forms[last]
-        yield form, SPACE_AFTER_NO not in token_misc
-        done = last + 1
-    for k in range(done, len(sentence)):
-        yield sentence.forms[k], SPACE_AFTER_NO not in misc[k]
+    for first, last, form, misc in sentence.surface_tokens:
+        words = sentence.forms[first : last + 1]
+        if "".join(words) == form:
+            yield from ((word, False) for word in words[:-1])
+            form = words[-1]
+        yield form, SPACE_AFTER_NO not in misc
 
 
 class RunningText(NamedTuple):
@@ -166,13 +144,12 @@ def running_text(sentences: Sequence[Sentence]) -> RunningText:
     for paragraph in paragraphs_of(sentences):
         blank = ""
         for sentence in paragraph:
-            tokens = surface_tokens(sentence)
-            blanks = [blanks_after(misc) for _, misc in tokens]
-            if not tokens or not _spells(sentence, [form for form, _ in tokens], blanks):
+            tokens = [(token.form, blanks_after(token.misc)) for token in sentence.surface_tokens]
+            if not tokens or not _spells(sentence, tokens):
                 left_out += bool(tokens)
                 continue
             firsts.append(at + len(blank))
-            for (form, _), after in zip(tokens, blanks, strict=True):
+            for form, after in tokens:
                 parts += (blank, form)
                 starts.append(at + len(blank))
                 at += len(blank) + len(form)
@@ -181,29 +158,19 @@ def running_text(sentences: Sequence[Sentence]) -> RunningText:
         if parts and parts[-1] != _BLANK_LINE:
             parts.append(_BLANK_LINE)
             at += len(_BLANK_LINE)
-    return RunningText("".join(parts), _longs(starts), _longs(ends), _longs(firsts), left_out)
+    tokens_at, ends_at, sentences_at = (
+        np.array(numbers, dtype=np.int64) for numbers in (starts, ends, firsts)
+    )
+    return RunningText("".join(parts), tokens_at, ends_at, sentences_at, left_out)
 
 
-def _longs(numbers: list[int]) -> Longs:
-    return np.array(numbers, dtype=np.int64)
-
-
-def _spells(sentence: Sentence, forms: Sequence[str], blanks: Sequence[str]) -> bool:
-    """Whether the tokens spell the text of a sentence, if it is known, whatever kind of blanks are
-    between them.
+def _spells(sentence: Sentence, tokens: Sequence[tuple[str, str]]) -> bool:
+    """Whether tokens and the blanks after them spell the text of a sentence, if it is known,
+    whatever kind of blanks are between them.
     """
-    text = _text_of(sentence)
-    if text is None:
-        return True
-    spelt = "".join(form + blank for form, blank in zip(forms, blanks, strict=True))
-    return spelt.split() == text.split()
-
-
-def _text_of(sentence: Sentence) -> str | None:
-    for line in sentence.lines_before:
-        if line.startswith(_TEXT):
-            return line[len(_TEXT) :]
-    return None
+    texts = (line[len(_TEXT) :] for line in sentence.lines_before if line.startswith(_TEXT))
+    text = next(texts, None)
+    return text is None or "".join(map("".join, tokens)).split() == text.split()
 
 
 def raw_text(sentences: Sequence[Sentence]) -> str:
@@ -216,9 +183,9 @@ def raw_text(sentences: Sequence[Sentence]) -> str:
     """
     return _BLANK_LINE.join(
         "".join(
-            form + blanks_after(misc)
+            token.form + blanks_after(token.misc)
             for sentence in paragraph
-            for form, misc in surface_tokens(sentence)
+            for token in sentence.surface_tokens
         ).strip()
         for paragraph in paragraphs_of(sentences)
     )
@@ -232,14 +199,11 @@ def resampled_units(sentences: Sequence[Sentence]) -> Units | None:
 
     opens = [sentence.opens_document for sentence in sentences]
     if sum(opens) >= MIN_UNITS:
-        return Units("document", _numbered(opens))
+        # what stands before the first mark belongs to the first document
+        numbers = np.cumsum(np.array(opens, dtype=np.int64))
+        return Units("document", np.maximum(numbers - 1, 0))
     paragraphs = paragraphs_of(sentences)
     if len(paragraphs) >= MIN_UNITS:
         lengths = [len(paragraph) for paragraph in paragraphs]
         return Units("paragraph", np.repeat(np.arange(len(lengths)), lengths))
     return None
-
-
-def _numbered(opens: Sequence[bool]) -> Longs:
-    """The number of each sentence's unit; what stands before the first mark belongs to it."""
-    return np.maximum(np.cumsum(np.array(opens, dtype=np.int64)) - 1, 0)

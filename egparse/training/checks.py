@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
-from egparse.classes.columns import columns_in, for_each_table, parse_column
-from egparse.config.reading import check_config, config_as_table
-from egparse.config.sections import AUTO, JackknifeConfig, TrainConfig
-from egparse.config.tasks import OF_CLASSES, section_of, with_classes, with_room
+from egparse.classes.tables import columns_in, parse_column
+from egparse.config.reading import check_config, learning_sections
+from egparse.config.sections import (
+    AUTO,
+    OF_CLASSES,
+    ExpanderConfig,
+    JackknifeConfig,
+    TokeniserConfig,
+    TrainConfig,
+    WordLabelConfig,
+    section_of,
+    with_classes,
+)
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
 from egparse.features.default_templates import ARC_LABEL_TEMPLATES, ARC_TEMPLATES
@@ -25,18 +34,18 @@ from egparse.fitting.choose_learner import (
     check_learner_settings,
     check_learners,
     check_partial,
-    fits,
     refuse_partial,
+    require_fit,
 )
 from egparse.fitting.task import not_annotated
-from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.layers import EXPANDER, LEMMAS, TAG_LAYERS
 from egparse.parsing.columns import BETWEEN, arc_column_names
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.sequences.labeller import tree_columns
-from egparse.text.splitting.columns import COLUMNS as SPLITTER_COLUMNS
-from egparse.text.splitting.language import check_language, find_language
-from egparse.text.tokenising.columns import COLUMNS as TOKENISER_COLUMNS
-from egparse.text.tokenising.expander_columns import COLUMNS as EXPANDER_COLUMNS
+from egparse.text.rules import check_language, find_language
+from egparse.text.tokeniser import TOKENISER_COLUMNS
+from egparse.text.word_columns import EXPANDER_COLUMNS, SPLITTER_COLUMNS
+from egparse.training.corpus import Corpus
 
 
 def check_settings(config: TrainConfig) -> TrainConfig:
@@ -46,86 +55,61 @@ def check_settings(config: TrainConfig) -> TrainConfig:
         ConfigError: a value out of range, an unknown learner, layer, option or language, or a
             template that cannot be read or names an unknown column.
     """
-    config = check_config(config_as_table(config), "settings")
+    config = check_config(asdict(config), "settings")
     if config.language != AUTO:
         check_language(config.language)
     _check_templates(config)
     return config
 
 
-def check_for_corpus(
-    config: TrainConfig,
-    corpus: Sequence[Sentence],
-    layers: Sequence[str],
-    joint: Collection[str] = (),
-) -> None:
-    """Check settings against the sentences to train on and the layers to train, ``joint`` ones
-    together.
+def check_for_corpus(config: TrainConfig, corpus: Corpus) -> None:
+    """Check settings against the sentences and the layers to train.
 
     Raises:
         ConfigError: a learner that does not fit its task or cannot learn from partial annotation
             where there is any, a template that names a layer which is not known where it is used,
             or more folds than sentences.
     """
+    sentences, layers, joint = corpus.train, corpus.layers, corpus.joint
     check_learners(config, layers, joint)
-    ordered = (
-        *(one for one in layers if one in joint),
-        *(one for one in layers if one not in joint),
-    )
+    ordered = (*joint, *(layer for layer in layers if layer not in joint))
     for k, layer in enumerate(ordered):
-        if layer in (*TAG_LAYERS, LEMMAS):
-            section, later = section_of(layer, joint), (*ordered[k:], *joint)
-            if layer not in joint:
-                later = ordered[k:]
-            unknown = [name for name in _tags_in(config, section) if name in later]
-            if unknown:
+        if layer not in (*TAG_LAYERS, LEMMAS):
+            continue
+        section, later = section_of(layer, joint), ordered[0 if layer in joint else k :]
+        texts = with_classes(getattr(config, section), len(config.classes.tables))
+        for name in columns_of(texts):
+            if name in TAG_LAYERS and name in later:
                 raise ConfigError(
                     f"{section}.templates: expected layers that are predicted before "
-                    f"{', '.join(joint) if layer in joint else layer}, got {unknown[0]!r}"
+                    f"{', '.join(joint) if layer in joint else layer}, got {name!r}"
                 )
-    _check_annotation(config, corpus, layers)
-    folds = config.jackknife.folds
-    if folds > max(len(corpus), JackknifeConfig.folds):
-        raise ConfigError(
-            f"jackknife.folds: expected at most the number of sentences to train on, "
-            f"{len(corpus)}, got {folds}"
-        )
-
-
-def _check_annotation(
-    config: TrainConfig, corpus: Sequence[Sentence], layers: Sequence[str]
-) -> None:
-    """Raise ConfigError for a learner or a loss that cannot learn from the partial annotation of a
-    layer. Labels of arcs can be left out one by one.
-    """
     for layer in layers:
-        if layer in TAG_LAYERS and not_annotated(corpus, layer).any():
+        if layer in TAG_LAYERS and not_annotated(sentences, layer).any():
             _check_partial(config, layer)
     if "heads" in layers and any(
-        MISSING_HEAD in one.heads and set(one.heads) != {MISSING_HEAD} for one in corpus
+        MISSING_HEAD in one.heads and set(one.heads) != {MISSING_HEAD} for one in sentences
     ):
-        _check_partial(config, "parser")
+        _check_partial(config, "parser")  # labels of arcs can be left out one by one
         if config.parser.order == 2:
             _check_partial(config, "pruner")
+    folds = config.jackknife.folds
+    if folds > max(len(sentences), JackknifeConfig.folds):
+        raise ConfigError(
+            f"jackknife.folds: expected at most the number of sentences to train on, "
+            f"{len(sentences)}, got {folds}"
+        )
+    for section in corpus.text:
+        settings = getattr(config, section)
+        learns = "labels one by one" if section == EXPANDER else "label sequences"
+        require_fit(section, settings, learns)
+        check_learner_settings(section, settings)
 
 
 def _check_partial(config: TrainConfig, section: str) -> None:
     with _named(section):
         check_partial(getattr(config, section))
         refuse_partial(config.jobs)
-
-
-def check_sequences(config: TrainConfig, section: str) -> None:
-    """Raise ConfigError for a learner of splitter, tokeniser or expander that does not learn what
-    these do, or whose settings exclude each other.
-    """
-    settings = getattr(config, section)
-    if not fits(settings):
-        kind = "labels one by one" if section == EXPANDER else "label sequences"
-        raise ConfigError(
-            f"{section}.learner: expected one that learns {kind}, got {settings.learner!r}"
-        )
-    check_learner_settings(section, settings)
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainConfig:
@@ -135,23 +119,16 @@ def with_language(config: TrainConfig, sentences: Sequence[Sentence]) -> TrainCo
     return replace(config, language=find_language(sentences).code)
 
 
-def _tags_in(config: TrainConfig, section: str) -> list[str]:
-    """The layers of tags that the templates of a section name."""
-    texts = with_classes(getattr(config, section), len(config.classes.tables))
-    return [name for name in columns_of(texts) if name in TAG_LAYERS]
-
-
 def _check_templates(config: TrainConfig) -> None:
     """Raise ConfigError for a template of any section that cannot be compiled."""
     n_tables, parser = len(config.classes.tables), config.parser
-    for section in (*TAG_LAYERS, MORPHOLOGY, LEMMAS, SUPERTAGS, "labeller", "splitter"):
-        settings = getattr(config, section)
+    for section, settings in learning_sections(config):
         known = _COLUMNS.get(section, _columns_of_words)
-        _check(section, "templates", settings, n_tables, known, compile_templates)
-    with _named("tokeniser.templates"):
-        compile_templates(config.tokeniser.templates, TOKENISER_COLUMNS)
-    with _named("expander.templates"):
-        compile_templates(config.expander.templates, EXPANDER_COLUMNS)
+        if isinstance(settings, WordLabelConfig):
+            _check(section, "templates", settings, n_tables, known, compile_templates)
+        elif isinstance(settings, TokeniserConfig | ExpanderConfig):
+            with _named(f"{section}.templates"):
+                compile_templates(settings.templates, known(()))
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)
@@ -180,6 +157,8 @@ def _columns_of_words(classes: Sequence[str]) -> tuple[str, ...]:
 _COLUMNS: dict[str, Callable[[Sequence[str]], tuple[str, ...]]] = {
     "labeller": lambda classes: (*ALL_COLUMNS, *classes, *tree_columns(classes)),
     "splitter": lambda classes: (*SPLITTER_COLUMNS, *classes),
+    "tokeniser": lambda classes: TOKENISER_COLUMNS,
+    "expander": lambda classes: EXPANDER_COLUMNS,
 }
 """Section -> its columns, given those of word classes, where they are not those of words."""
 
@@ -193,19 +172,12 @@ def _check(
     compiled: Callable[[Sequence[str], Sequence[str]], object],
 ) -> None:
     """Compile the templates of one setting, alone and with those over word classes."""
-    texts = getattr(settings, name)
-    with _named(f"{section}.{name}"):
-        compiled(texts, columns(_classes_in(texts, n_tables)))
-    of_classes = OF_CLASSES[name]
-    with _named(f"{section}.{of_classes}"):
-        own = getattr(settings, of_classes)
-        more = (
-            for_each_table(own, n_tables)
-            if section == "parser"
-            else with_room(texts, own, n_tables)
-        )
-        texts = (*texts, *more)
-        compiled(texts, columns(_classes_in(texts, n_tables)))
+    for key, texts in (
+        (name, getattr(settings, name)),
+        (OF_CLASSES[name], with_classes(settings, n_tables, name=name)),
+    ):
+        with _named(f"{section}.{key}"):
+            compiled(texts, columns(_classes_in(texts, n_tables)))
 
 
 def _classes_in(texts: Sequence[str], n_tables: int) -> list[str]:

@@ -14,26 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from egparse.classes.columns import MAX_COLUMNS, ClassColumns, columns_in
 from egparse.classes.formats import read_tables
-from egparse.config.sections import TrainConfig
-from egparse.config.tasks import section_of, with_classes
+from egparse.classes.tables import MAX_COLUMNS, ClassColumns, columns_in
+from egparse.config.sections import TrainConfig, section_of, with_classes
 from egparse.errors import ConfigError
 from egparse.evaluation.words import place_of
 from egparse.features.default_templates import LABEL_TEMPLATES
-from egparse.features.feature_choice import numbers_of
-from egparse.features.fine_tags import FineTags
+from egparse.features.fine_tags import FineTags, numbers_of
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
-from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, SUPERTAGS, TAG_LAYERS
+from egparse.fitting.task import Part
+from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.second_order.training import templates_of
 from egparse.schemes import OUTSIDE
-from egparse.sentences import MISSING, Sentence
+from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.labeller import LABELLER_INPUTS
 from egparse.training.corpus import annotated_layers
 from egparse.types import Mask
@@ -47,17 +46,16 @@ def build_columns(
     layers: Sequence[str],
     config: TrainConfig,
     joint: Collection[str] = (),
-    supertags: Vocabulary | None = None,
+    hidden: Mapping[str, Vocabulary] | None = None,
 ) -> Columns:
     """The observables that some template names, over the forms of the corpus, and the label sets of
-    the layers, of which ``joint`` ones are learned together; ``supertags`` are those of a
-    supertagger, if one is learned.
+    the layers, of which ``joint`` ones are learned together, and of ``hidden`` ones.
 
     A layer of tags that is annotated and used, but not trained, is an input: it has a label set
     too.
     """
-    sections = [section_of(layer, joint) for layer in layers]
-    sections += [] if supertags is None else [SUPERTAGS]
+    hidden = hidden or {}
+    sections = [*(section_of(layer, joint) for layer in layers), *hidden]
     named = named_columns(sections, config)
     observables = [name for name in named if name in OBSERVABLES]
     lexicon = Lexicon.build(_counts(sentences), observables, {}, read_classes(sections, config))
@@ -73,8 +71,7 @@ def build_columns(
         if LAYERS[layer].kind in LABELLED
     }
     check_labels(labels, layers, sentences)
-    if supertags is not None:
-        labels[SUPERTAGS] = supertags
+    labels |= hidden
     statistics = count_forms(sentences) if any(name in named for name in STATISTICS) else None
     fine_tags = fine_tags_of(sentences, layers, labels)
     return Columns(lexicon, labels, scheme, statistics, fine_tags)
@@ -255,7 +252,7 @@ def _templates_of_words(
     sections: Sequence[str], config: TrainConfig, n_tables: int
 ) -> tuple[str, ...]:
     """The templates of the tasks that label words."""
-    of_words = (*TAG_LAYERS, MORPHOLOGY, LEMMAS, SUPERTAGS)
+    of_words = (*TAG_LAYERS, MORPHOLOGY, LEMMAS, *HIDDEN)
     named = (getattr(config, section) for section in dict.fromkeys(sections) if section in of_words)
     return tuple(text for settings in named for text in with_classes(settings, n_tables))
 
@@ -301,15 +298,29 @@ def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
     return count
 
 
-def supertag_labels(
+def hidden_labels(
     sentences: Sequence[Sentence], layers: Collection[str], config: TrainConfig
-) -> Vocabulary | None:
-    """The supertags of the sentences, None where none are learned: they are where the trees of all
-    sentences are annotated whole.
+) -> dict[str, Vocabulary]:
+    """The labels of the hidden layers that are learned: where the layers that they follow from are,
+    and all words have a value in these.
     """
-    if not config.supertags.train or not {"heads", "deprels"}.issubset(layers):
-        return None
-    if any(MISSING in sentence.deprels for sentence in sentences):
-        return None
-    tags = [sentence.supertags for sentence in sentences if len(sentence)]
-    return Vocabulary.of(chain.from_iterable(tags)) if all(tags) else None
+    found = {}
+    for name, needs in HIDDEN.items():
+        if not getattr(config, name).train or not set(needs) <= set(layers):
+            continue
+        if not any(_lacks(sentence, layer) for sentence in sentences for layer in needs):
+            tags = (getattr(sentence, name) for sentence in sentences)
+            found[name] = Vocabulary.of(chain.from_iterable(tags))
+    return found
+
+
+def _lacks(sentence: Sentence, layer: str) -> bool:
+    """Whether some word has no value in a layer."""
+    values: Sequence[Any] = getattr(sentence, layer)
+    return len(values) < len(sentence) or MISSING in values or MISSING_HEAD in values
+
+
+def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:
+    """Sentences with their words over some columns, and with the tags that are not predicted."""
+    words = columns.words(sentence.forms for sentence in sentences)
+    return Part(sentences, columns.with_input(words, sentences, predicted))

@@ -19,13 +19,19 @@ from egparse.config.reading import (
     learning_sections,
     refuse_without_effect,
 )
-from egparse.config.sections import ORDER_1, LearningConfig, ParserConfig, PrunerConfig, TrainConfig
-from egparse.config.tasks import section_of
+from egparse.config.sections import (
+    ORDER_1,
+    LearningConfig,
+    ParserConfig,
+    PrunerConfig,
+    TrainConfig,
+    section_of,
+)
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
-from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import check_continues
+from egparse.fitting.journal import Journal
 from egparse.fitting.progress import Listener, silent
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.arc_parser import Parser
@@ -34,7 +40,6 @@ from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import AUTO, read_exceptions
-from egparse.training.background import Background
 from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
     CountForms,
@@ -42,6 +47,7 @@ from egparse.training.columns import (
     extend_columns,
     in_lower_case,
     named_columns,
+    part_of,
 )
 from egparse.training.corpus import (
     Corpus,
@@ -50,8 +56,8 @@ from egparse.training.corpus import (
     lacking_layers,
     layers_to_train,
 )
-from egparse.training.run import Run, Trained
-from egparse.training.tasks import PRUNER, part_of
+from egparse.training.run import Background, Run, Trained
+from egparse.training.tasks import PRUNER
 from egparse.types import Mask
 
 LEAST_HELD_OUT = 50
@@ -167,7 +173,7 @@ def continue_training(
             f"expected a tag in {', '.join(joint)} for every word, for one tagger of the base "
             f"model learns them together, got a word without {lacking[0]}; see the setting layers"
         )
-    check_for_corpus(config, kept, layers, joint)
+    check_for_corpus(config, Corpus(kept, (), layers, joint))
     for layer in layers:
         if layer in base.model.layers:
             check_continues(getattr(config, section_of(layer, joint)))
@@ -179,7 +185,7 @@ def continue_training(
         share = share_held_out(len(kept), config)
         kept, dev = hold_out(kept, share, config.seed)
         held_out = len(dev)
-    corpus = Corpus(kept, list(dev), layers, None, held_out)
+    corpus = Corpus(kept, list(dev), layers, joint, held_out=held_out)
     in_force = _in_force(base.model, config)
     columns = extend_columns(base.model.columns, base.model.layers, kept, layers, in_force, joint)
     extended = base.model.components.over(columns)
@@ -190,7 +196,6 @@ def continue_training(
         train=part_of(corpus.train, columns, corpus.layers),
         dev=part_of(corpus.dev, columns, corpus.layers),
         base=extended,
-        joint=joint,
         count=_counting(base.model, corpus, columns),
         background=Background(listener, turns=True),
         journal=journal,

@@ -1,5 +1,5 @@
 """What a run learns from: the layers of a corpus, its sentences to learn from and to score by, the
-folds of the jackknife, the paragraphs for the splitter.
+paragraphs for the splitter.
 """
 
 from __future__ import annotations
@@ -11,43 +11,44 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from egparse.config.reading import check_layers
-from egparse.config.sections import TrainConfig
-from egparse.config.tasks import joint_layers
+from egparse.config.sections import TrainConfig, joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.fitting.task import not_annotated
-from egparse.layers import LAYERS
+from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
-from egparse.text.tokenising.expander_training import has_multiword_tokens
 from egparse.text.treebank_text import (
     SplitterParts,
     is_running_text,
     is_treebank,
     paragraphs_of,
     pieces_of,
-    surface_tokens,
 )
-from egparse.types import Longs, Mask
+from egparse.types import Mask
 
 Item = TypeVar("Item")
 
 _LEAST_TO_HOLD_OUT = 20
-_DOCUMENTS_PER_FOLD = 10
-_BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
 _PIECES = 40
 
 
 class Corpus(NamedTuple):
-    """The sentences of a training run, none of them empty, the layers to train, and what the
-    splitter learns from (None: none is trained).
+    """The sentences of a training run, none of them empty; the layers to train, of which one tagger
+    learns the ``joint`` ones, and the tasks of plain ``text``; the paragraphs for the splitter.
     """
 
     train: Sequence[Sentence]
     dev: Sequence[Sentence]
     layers: tuple[str, ...]
+    joint: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
     paragraphs: SplitterParts | None = None
     held_out: int = 0
+
+    def section_of(self, layer: str) -> str:
+        """The section of the settings for the task that learns a layer."""
+        return section_of(layer, self.joint)
 
 
 def divide(
@@ -57,16 +58,24 @@ def divide(
     ``dev``.
 
     Raises:
-        EgparseError: see ``layers_to_train``.
+        EgparseError: see ``layers_to_train`` and ``layers_together``.
     """
     kept = select(sentences, [len(sentence) > 0 for sentence in sentences])
     layers = layers_to_train(kept, config)
     paragraphs = splitter_parts(kept, dev, config)
-    if dev is not None:
-        return Corpus(kept, dev, layers, paragraphs)
-    out = held_out(len(kept), config.hold_out, config.seed)
-    train_part, dev_part = select(kept, (~out).tolist()), select(kept, out.tolist())
-    return Corpus(train_part, dev_part, layers, paragraphs, len(dev_part))
+    count = 0
+    if dev is None:
+        out = held_out(len(kept), config.hold_out, config.seed)
+        kept, dev = select(kept, (~out).tolist()), select(kept, out.tolist())
+        count = len(dev)
+    text = {
+        SPLITTER: paragraphs is not None,
+        TOKENISER: learns_tokens(kept, config),
+        EXPANDER: config.expander.train and any(sentence.tokens for sentence in kept),
+    }
+    joint = layers_together(config, kept, layers)
+    learned = tuple(name for name, is_learned in text.items() if is_learned)
+    return Corpus(kept, dev, layers, joint, learned, paragraphs, count)
 
 
 def annotated_layers(sentences: Sequence[Sentence]) -> tuple[str, ...]:
@@ -145,22 +154,6 @@ def _parts_and_combinations(sentences: Sequence[Sentence], layers: Sequence[str]
     return max(len(combinations), len(features) + sum(map(len, tags)))
 
 
-def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
-    """The fold of each sentence, 0 to ``folds`` - 1.
-
-    The documents of the corpus are assigned to the folds in turn. A fold of neighbouring documents
-    would often be a separate genre, on which a tagger of the other folds does worse than on new
-    text like the corpus; a fold that shares documents with others would be too easy. Where too few
-    documents are marked, every ``_BLOCK`` consecutive sentences count as one.
-    """
-    opens = np.array([sentence.opens_document for sentence in sentences], dtype=np.int64)
-    documents = np.cumsum(opens)
-    if len(opens) and int(opens.sum()) < folds * _DOCUMENTS_PER_FOLD:
-        block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
-        documents = np.arange(len(opens)) // block
-    return documents % folds
-
-
 def hold_out(sentences: Sequence[Item], share: float, seed: int) -> tuple[list[Item], list[Item]]:
     """Split off a random development part of the given share, both parts in corpus order; empty for
     very small corpora.
@@ -187,13 +180,6 @@ def learns_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
     return config.tokeniser.train and is_treebank(sentences)
 
 
-def learns_multiword_tokens(sentences: Sequence[Sentence], config: TrainConfig) -> bool:
-    """Whether an expander is trained: the corpus has multiword tokens, and the settings ask for
-    one.
-    """
-    return config.expander.train and has_multiword_tokens(sentences)
-
-
 class BlanksOfCorpus(NamedTuple):
     """How many tokens a corpus has, and how many of them no blank follows."""
 
@@ -203,7 +189,7 @@ class BlanksOfCorpus(NamedTuple):
 
 def blanks_of_corpus(sentences: Sequence[Sentence]) -> BlanksOfCorpus:
     """What a corpus says of blanks."""
-    cells = [misc for sentence in sentences for _, misc in surface_tokens(sentence)]
+    cells = [token.misc for sentence in sentences for token in sentence.surface_tokens]
     return BlanksOfCorpus(len(cells), sum(SPACE_AFTER_NO in misc for misc in cells))
 
 

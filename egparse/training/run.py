@@ -4,8 +4,9 @@ instead of gold ones.
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -14,57 +15,46 @@ import numpy as np
 
 from egparse.config.reading import config_of_model
 from egparse.config.sections import TrainConfig
-from egparse.config.tasks import section_of
 from egparse.fitting import interruption
-from egparse.fitting.checkpoints.journal import Journal
 from egparse.fitting.choose_learner import is_probabilistic
-from egparse.fitting.jobs import in_threads, present_jobs, working_with
-from egparse.fitting.optimise import INTERRUPTED, Best, naming
-from egparse.fitting.progress import Listener, Step, silent
+from egparse.fitting.jobs import Jobs, beside_others, in_threads, present_jobs, working_with
+from egparse.fitting.journal import Journal
+from egparse.fitting.prepared import INTERRUPTED, Best, naming
+from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
-from egparse.layers import EXPANDER, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.second_order.training import check_second_order
 from egparse.pipeline.components import KINDS, PARSER, Components
 from egparse.pipeline.model import Model
-from egparse.sentences import Sentence
+from egparse.sentences import HIDDEN, Sentence
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagging import TaggerTask
 from egparse.storage import scratch
 from egparse.text.exceptions.table import Exceptions, read_exceptions
-from egparse.training.background import Background
-from egparse.training.checks import (
-    check_for_corpus,
-    check_sequences,
-    check_settings,
-    with_language,
-)
+from egparse.training.checks import check_for_corpus, check_settings, with_language
 from egparse.training.columns import (
     CountForms,
     build_columns,
     counter_of_forms,
+    hidden_labels,
+    part_of,
     record_of_classes,
-    supertag_labels,
 )
-from egparse.training.corpus import (
-    Corpus,
-    deal,
-    divide,
-    layers_together,
-    learns_multiword_tokens,
-    learns_tokens,
-)
-from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, part_of
+from egparse.training.corpus import Corpus, divide
+from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene
 from egparse.types import Ints, Longs
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
 _STATISTICS_FOLDS = 5
+_DOCUMENTS_PER_FOLD = 10
+_BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
 _WAITING = ("upos", PRUNER)
 """Tasks before which a run waits for those in the background: they and what follows is learned by
 all jobs.
 """
 
-_READ_BY_TASKS_ALONE = (SUPERTAGS, PRUNER)
+_READ_BY_TASKS_ALONE = (*HIDDEN, PRUNER)
 """Tasks whose predictions are not put out: their probabilities are not calibrated."""
 
 _MADE_BY_STOPPED = frozenset((MORPHOLOGY, *TAG_LAYERS, PARSER))
@@ -132,26 +122,17 @@ def prepared_run(
     Raises:
         EgparseError: settings that do not fit the corpus or the layers, faulty exceptions.
     """
-    joint = layers_together(config, corpus.train, corpus.layers)
-    check_for_corpus(config, corpus.train, corpus.layers, joint)
-    of_text = {
-        SPLITTER: corpus.paragraphs is not None,
-        TOKENISER: learns_tokens(corpus.train, config),
-        EXPANDER: learns_multiword_tokens(corpus.train, config),
-    }
-    for section, is_learned in of_text.items():
-        if is_learned:
-            check_sequences(config, section)
-    supertags = supertag_labels(corpus.train, corpus.layers, config)
-    columns = build_columns(corpus.train, corpus.layers, config, joint, supertags)
+    check_for_corpus(config, corpus)
+    sentences, layers = corpus.train, corpus.layers
+    hidden = hidden_labels(sentences, layers, config)
+    columns = build_columns(sentences, layers, config, corpus.joint, hidden)
     return Run(
         corpus=corpus,
         config=config,
         columns=columns,
-        train=part_of(corpus.train, columns, corpus.layers),
-        dev=part_of(corpus.dev, columns, corpus.layers),
-        joint=joint,
-        count=counter_of_forms(corpus.train),
+        train=part_of(sentences, columns, layers),
+        dev=part_of(corpus.dev, columns, layers),
+        count=counter_of_forms(sentences),
         background=Background(listener, turns=turns),
         journal=journal,
         exceptions=read_exceptions(config.exceptions, config.language),
@@ -194,8 +175,7 @@ class Run(Scene):
     def fit(self) -> bool:
         """Train all tasks, and return whether the user stopped it; see ``until_interrupted``."""
         notify, journal = self.background.notify, self.journal
-        with working_with(replace(present_jobs(), count=self.config.jobs)):
-            return self.until_interrupted(lambda task: fit(task, notify, journal))
+        return self.until_interrupted(lambda task: fit(task, notify, journal))
 
     def until_interrupted(self, method: Method) -> bool:
         """Run, and return whether the user stopped it; predictors that were finished are kept.
@@ -203,8 +183,9 @@ class Run(Scene):
         Raises:
             KeyboardInterrupt: the user stopped it before anything had been trained.
         """
+        jobs = replace(present_jobs(), count=self.config.jobs)
         try:
-            with interruption.deferred():
+            with working_with(jobs), interruption.deferred():
                 try:
                     self.run(method)
                 finally:
@@ -240,7 +221,7 @@ class Run(Scene):
 
     def _is_followed(self, name: str) -> bool:
         """Whether a task that is waited for comes after one that is not."""
-        return self.heads is not None or (bool(self.joint) and name in TEXT)
+        return self.heads is not None or (bool(self.corpus.joint) and name in TEXT)
 
     def _learn(self, task: Task[Predictor], method: Method) -> Predictor | None:
         """Learn one task; the predictor is returned without its temperature.
@@ -342,7 +323,99 @@ class Run(Scene):
             tuple(
                 layer
                 for layer in components.layers
-                if is_probabilistic(getattr(self.config, section_of(layer, self.joint)))
+                if is_probabilistic(getattr(self.config, self.corpus.section_of(layer)))
             ),
             exceptions=self.exceptions,
         )
+
+
+def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
+    """The fold of each sentence, 0 to ``folds`` - 1.
+
+    The documents of the corpus are assigned to the folds in turn. A fold of neighbouring documents
+    would often be a separate genre, on which a tagger of the other folds does worse than on new
+    text like the corpus; a fold that shares documents with others would be too easy. Where too few
+    documents are marked, every ``_BLOCK`` consecutive sentences count as one.
+    """
+    opens = np.array([sentence.opens_document for sentence in sentences], dtype=np.int64)
+    documents = np.cumsum(opens)
+    if len(opens) and int(opens.sum()) < folds * _DOCUMENTS_PER_FOLD:
+        block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
+        documents = np.arange(len(opens)) // block
+    return documents % folds
+
+
+class _Work(threading.Thread):
+    """Work that begins when the one before it has ended, and not if that one failed. The thread
+    does not keep a process alive that ends otherwise.
+    """
+
+    def __init__(self, work: Callable[[], object], before: _Work | None) -> None:
+        super().__init__(name="egparse-background", daemon=True)
+        self._work, self._before = work, before
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        """Do the work."""
+        try:
+            if self._before is not None:
+                self._before.join()
+                if self._before.error is not None:
+                    raise self._before.error
+            with beside_others():
+                self._work()
+        except BaseException as error:  # KeyboardInterrupt too: it is raised again by ``wait``
+            self.error = error
+
+
+class Background:
+    """Work for one job where a run has several in this process: in a thread beside the main one,
+    one after the other; or immediately in the calling thread, if tasks take ``turns``. Models do
+    not depend on it, to the last digit of their records.
+
+    ``notify`` is a listener that passes events on; events of the thread are passed on by ``wait``,
+    so that their order is always the same.
+    """
+
+    def __init__(self, listener: Listener, *, turns: bool) -> None:
+        self._listener, self._turns = listener, turns
+        self._last: _Work | None = None
+        self._events: list[Iteration | Step] = []
+        self._main = threading.get_ident()
+
+    def notify(self, event: Iteration | Step) -> None:
+        """Pass an event on, or keep it until ``wait``."""
+        if threading.get_ident() == self._main:
+            self._listener(event)
+        else:
+            self._events.append(event)
+
+    def start(self, work: Callable[[], object], *, beside: bool) -> None:
+        """Do work in the thread or at once; ``beside`` says whether there is anything else to do
+        meanwhile, without which all jobs do it.
+        """
+        jobs = present_jobs()
+        if not (beside and jobs.count > 1 and jobs.connect is None):
+            work()
+        elif self._turns:
+            with working_with(Jobs()):
+                work()
+        else:
+            self._last = _Work(work, self._last)
+            self._last.start()
+
+    def wait(self) -> None:
+        """Wait for all work, and pass its events on.
+
+        Raises:
+            BaseException: what some work has raised; what came after it was not begun.
+        """
+        last, self._last = self._last, None
+        if last is None:
+            return
+        last.join()
+        events, self._events = self._events, []
+        for event in events:
+            self._listener(event)
+        if last.error is not None:
+            raise last.error

@@ -27,8 +27,7 @@ from typing import Any, cast
 import numpy as np
 
 from egparse.config.reading import check_config, config_of_model
-from egparse.config.sections import TrainConfig, WordLabelConfig
-from egparse.config.tasks import section_of
+from egparse.config.sections import TrainConfig, WordLabelConfig, section_of
 from egparse.errors import EgparseError
 from egparse.features.tag_dictionary import fixed_labels
 from egparse.features.vocabulary import Vocabulary
@@ -36,12 +35,12 @@ from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic, loss_of
 from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, fit
-from egparse.layers import MORPHOLOGY, SPLITTER, SUPERTAGS
+from egparse.layers import MORPHOLOGY, SPLITTER
 from egparse.learners.dca import DCAState
 from egparse.parsing.second_order.training import check_second_order
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.tagging import TaggerTask
 from egparse.sequences.task import SequenceTask
@@ -50,10 +49,11 @@ from egparse.training.columns import (
     build_columns,
     extend_columns,
     in_lower_case,
+    part_of,
     record_of_classes,
 )
 from egparse.training.corpus import Corpus, splitter_parts
-from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene, part_of
+from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene
 
 SAMPLE = 1000
 """Sentences that an empty parser's columns and candidates are chosen from; steps extend both."""
@@ -111,7 +111,7 @@ class StepLearner:
         learns_trees = not TREES.isdisjoint(map(section_of, chosen))
         for name in TASKS:
             before = self._before(name)
-            if before is None or (name == SUPERTAGS and not learns_trees):
+            if before is None or (name in HIDDEN and not learns_trees):
                 continue
             # what later tasks read is predicted before the tagger learns
             tags = {}
@@ -186,15 +186,13 @@ class StepLearner:
         layers_together = () if joint is None else joint.layers
         parser = self.components.get(PARSER)
         config = in_steps(self.config, self.layers, layers_together, self.strength)
-        corpus = Corpus(batch, [], self.layers)
         return Scene(
-            corpus=corpus,
+            corpus=Corpus(batch, [], self.layers, layers_together),
             config=replace(config, seed=self.config.seed + self.steps),
             columns=columns,
             train=part_of(batch, columns, self.layers),
             dev=part_of([], columns, self.layers),
             base=self.components,
-            joint=layers_together,
             in_full=True,
             learned={} if parser is None else {PARSER: parser},
         )
@@ -281,7 +279,8 @@ def untrained_model(
     """
     batch = [sentence for sentence in sentences if len(sentence)]
     columns = build_columns(batch, layers, config)
-    corpus = Corpus(batch, [], tuple(layers), splitter_parts(batch, None, config))
+    paragraphs = splitter_parts(batch, None, config)
+    corpus = Corpus(batch, [], tuple(layers), paragraphs=paragraphs)
     steps = in_steps(config, layers)
     scene = Scene(
         corpus=corpus,
@@ -298,7 +297,7 @@ def untrained_model(
             sample = scene.train.select(np.arange(len(batch)) < SAMPLE).part
             trees = scene.trees if scene.heads is not None else None
             scene = replace(scene, train=sample, kind_of_trees=trees)
-        task = make(scene) if name == SPLITTER or name not in TEXT else None
+        task = make(scene)
         if name == SPLITTER and task is not None:
             scene.learned[name] = fit(task, silent).predictor
         elif task is not None:

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 
 from egparse.config.sections import TrainConfig
-from egparse.config.tasks import section_of
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
-from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, SUPERTAGS, TAG_LAYERS, TOKENISER
+from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, TAG_LAYERS, TOKENISER
 from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_training import (
     ArcParserTask,
@@ -34,16 +33,14 @@ from egparse.parsing.partial_trees import (
 from egparse.parsing.second_order.training import SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.pipeline.components import LABELLER, PARSER, Components
-from egparse.sentences import Sentence
+from egparse.sentences import HIDDEN
 from egparse.sequences.labelling import DevelopmentTrees, LabellerTask
 from egparse.sequences.lemmatising import LemmaTask
 from egparse.sequences.tagging import TaggerTask, combinations_of
-from egparse.text.splitting.training import SplitterTask
-from egparse.text.tokenising.expander_training import ExpanderTask
-from egparse.text.tokenising.training import TokeniserTask
+from egparse.text.training import ExpanderTask, SplitterTask, TokeniserTask
 from egparse.text.treebank_text import running_text
 from egparse.training.columns import named_columns
-from egparse.training.corpus import Corpus, learns_multiword_tokens, learns_tokens
+from egparse.training.corpus import Corpus
 
 PRUNER = "pruner"
 
@@ -55,8 +52,8 @@ class Scene:
     """What tasks are made of: settings, columns, the words of both parts with the tags that they
     have so far, and the predictors that were ``learned`` before, by the name of their task.
 
-    One task learns the ``joint`` layers. ``base`` holds what training continues from, over the same
-    columns. With ``in_full`` predictors are not reduced to what a model file holds.
+    ``base`` holds what training continues from, over the same columns. With ``in_full`` predictors
+    are not reduced to what a model file holds.
     """
 
     corpus: Corpus
@@ -65,7 +62,6 @@ class Scene:
     train: Part
     dev: Part
     base: Components | None = None
-    joint: tuple[str, ...] = ()
     in_full: bool = False
     learned: dict[str, Any] = field(default_factory=dict)
     kind_of_trees: Trees | None = None
@@ -77,7 +73,7 @@ class Scene:
     @property
     def wanted(self) -> frozenset[str]:
         """The names of the tasks, and of the taggers of the base that predict tags."""
-        names = {section_of(layer, self.joint) for layer in self.corpus.layers}
+        names = {self.corpus.section_of(layer) for layer in self.corpus.layers}
         return frozenset(names | {layer for layer in TAG_LAYERS if self.before(layer) is not None})
 
     def is_read(self, name: str, by: Collection[str]) -> bool:
@@ -95,7 +91,7 @@ class Scene:
         layers: Sequence[str] = (name,)
         if name == MORPHOLOGY:
             base = self.before(name)
-            layers = self.joint or (() if base is None else base.layers)
+            layers = self.corpus.joint or (() if base is None else base.layers)
         return not set(layers).isdisjoint(named_columns(readers, self.config))
 
     @cached_property
@@ -133,15 +129,9 @@ class Scene:
         return self.train if chosen.all() else self.train.select(chosen).part
 
 
-def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:
-    """Sentences with their words over some columns, and with the tags that are not predicted."""
-    words = columns.words(sentence.forms for sentence in sentences)
-    return Part(sentences, columns.with_input(words, sentences, predicted))
-
-
 def _tokeniser(scene: Scene) -> TokeniserTask | None:
     corpus, config = scene.corpus, scene.config
-    if scene.base is not None or not learns_tokens(corpus.train, config):
+    if TOKENISER not in corpus.text:
         return None
     texts = running_text(corpus.train), running_text(corpus.dev)
     return TokeniserTask(*texts, config=config.tokeniser, seed=config.seed)
@@ -157,16 +147,17 @@ def _splitter(scene: Scene) -> SplitterTask | None:
 
 def _expander(scene: Scene) -> ExpanderTask | None:
     corpus, config = scene.corpus, scene.config
-    if scene.base is not None or not learns_multiword_tokens(corpus.train, config):
+    if EXPANDER not in corpus.text:
         return None
     return ExpanderTask(corpus.train, corpus.dev, config=config.expander, seed=config.seed)
 
 
 def _morphology(scene: Scene) -> TaggerTask | None:
-    if not scene.joint:
+    joint = scene.corpus.joint
+    if not joint:
         return None
     base, config, columns = scene.before(MORPHOLOGY), scene.config, scene.columns
-    combinations = combinations_of(columns, scene.train, scene.joint, config.morphology, base)
+    combinations = combinations_of(columns, scene.train, joint, config.morphology, base)
     return TaggerTask(
         MORPHOLOGY,
         columns,
@@ -181,8 +172,10 @@ def _morphology(scene: Scene) -> TaggerTask | None:
 
 
 def _tagger(layer: str, scene: Scene) -> TaggerTask | None:
-    if layer in scene.joint or layer not in (*scene.corpus.layers, SUPERTAGS):
-        return None
+    corpus = scene.corpus
+    is_new = layer in HIDDEN and scene.base is None and layer in scene.columns.labels
+    if not is_new and (layer not in corpus.layers or layer in corpus.joint):
+        return None  # a hidden layer of a base stays as it was trained
     return TaggerTask(
         layer,
         scene.columns,
@@ -207,13 +200,6 @@ def _lemmatiser(scene: Scene) -> LemmaTask | None:
         base=scene.before(LEMMAS),
         in_full=scene.in_full,
     )
-
-
-def _supertagger(scene: Scene) -> TaggerTask | None:
-    # that of a base stays as it was trained
-    if scene.heads is None or scene.base is not None or not scene.columns.has_supertags:
-        return None
-    return _tagger(SUPERTAGS, scene)
 
 
 def _order(scene: Scene) -> int:
@@ -293,7 +279,7 @@ TASKS: Mapping[str, Callable[[Scene], Task[Any] | None]] = {
     MORPHOLOGY: _morphology,
     **{layer: partial(_tagger, layer) for layer in TAG_LAYERS},
     LEMMAS: _lemmatiser,
-    SUPERTAGS: _supertagger,
+    **{layer: partial(_tagger, layer) for layer in HIDDEN},
     PRUNER: _pruner,
     PARSER: _parser,
     LABELLER: _labeller,
@@ -302,7 +288,7 @@ TASKS: Mapping[str, Callable[[Scene], Task[Any] | None]] = {
 task can use the predictions of earlier ones.
 """
 
-TEXT = frozenset((TOKENISER, SPLITTER, EXPANDER))
+TEXT = (TOKENISER, SPLITTER, EXPANDER)
 """Tasks of plain text, which read no tags."""
 
 TREES = frozenset((PRUNER, PARSER, LABELLER))

@@ -16,25 +16,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 from egparse.config.sections import TrainConfig
-from egparse.config.tasks import section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import loss_name
-from egparse.fitting.optimise import Best, Prepared, naming, optimise
+from egparse.fitting.optimise import optimise
+from egparse.fitting.prepared import Best, Prepared, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, fit
 from egparse.layers import (
-    EXPANDER,
-    LEMMAS,
     MORPHOLOGY,
-    SPLITTER,
-    TOKENISER,
     WORD_TAGS,
 )
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.registry import LEARNERS
-from egparse.sentences import Sentence
+from egparse.sentences import HIDDEN, Sentence
 from egparse.training.checks import check_settings, with_language
 from egparse.training.corpus import divide
 from egparse.training.run import Run, prepared_run
@@ -46,21 +42,15 @@ Predictor = TypeVar("Predictor", bound=Calibrated)
 TASKS = (
     *WORD_TAGS,
     MORPHOLOGY,
-    "spans",
-    LEMMAS,
-    "pruner",
-    "parser",
-    "labeller",
-    TOKENISER,
-    SPLITTER,
-    EXPANDER,
+    *(name for name in RUN_TASKS if name not in {*WORD_TAGS, MORPHOLOGY, *TEXT, *HIDDEN}),
+    *TEXT,
 )
 """The tasks, which are sections of the configuration."""
 
 _ABOVE, _BELOW = 40.0, 0.1
 _DECIMALS = 6
 """Scores that agree to so many decimals are equal: the splitter's differ by less from pass to pass
-where it prefers the later one (``egparse.text.splitting.training``).
+where it prefers the later one (``egparse.text.training``).
 """
 
 
@@ -210,7 +200,7 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
         raise ConfigError(
             f"expected tasks among {', '.join(TASKS)}, got {unknown[0] if unknown else 'none'}"
         )
-    possible = {section_of(layer, run.joint) for layer in corpus.layers}
+    possible = {corpus.section_of(layer) for layer in corpus.layers}
     if "parser" not in possible:
         possible.discard("labeller")
     elif config.parser.order == 2:
@@ -226,9 +216,9 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
         learner = getattr(config, task).learner
         if learner in LEARNERS and not LEARNERS[learner].regularised:
             raise ConfigError(f"{task}: the learner {learner} has no regularisation constant")
-        if task in run.joint:
+        if task in run.corpus.joint:
             raise EgparseError(
-                f"{task}: {', '.join(run.joint)} are learned together; expected the task "
+                f"{task}: {', '.join(run.corpus.joint)} are learned together; expected the task "
                 f"{MORPHOLOGY}, or morphology.joint = 'never'"
             )
         if task not in possible:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import brown
 
-from egparse.classes.agglomeration import Merge, agglomerate, merged, paths
 from egparse.classes.exchange import Classes, from_assignment
+from egparse.classes.learning import Merge, agglomerate, merged, paths
 
 
 def alone(text: list[list[str]], min_count: int = 1) -> Classes:

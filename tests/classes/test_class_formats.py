@@ -1,15 +1,21 @@
-"""Files of word classes: every format by its content, and faults by file and line."""
+"""Tables of word classes by file, language code and pipeline: every format by its content, and
+faults by file and line.
+"""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import json
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import spacy
 
-from egparse.classes import vectors
-from egparse.classes.formats import paths_of_integers, read_table, read_tables
+from egparse.classes import formats
+from egparse.classes.formats import find_table, paths_of_integers, read_table, read_tables
 from egparse.errors import CorpusError, EgparseError
 
 PATHS = {"the": "00", "a": "010", "dog": "0110", "1": "0111", "runs": "1"}
@@ -21,20 +27,11 @@ def written(folder: Path, text: str, name: str = "classes.txt") -> Path:
     return path
 
 
-def integers(paths: dict[str, str], bits: int, *, lowest_first: bool) -> str:
-    """Lines of words and integers, paths being filled up with zeros."""
-    full = {word: path.ljust(bits, "0") for word, path in paths.items()}
-    return "".join(
-        f"{word}\t{int(path[::-1] if lowest_first else path, 2)}\n" for word, path in full.items()
-    )
-
-
 def test_paths_with_words_and_counts(tmp_path: Path) -> None:
     lines = [f"{path}\t{word}\t{k}" for k, (word, path) in enumerate(PATHS.items(), 1)]
     table = read_table(written(tmp_path, "\n".join(lines) + "\n"))
-    assert table.paths == PATHS
+    assert (table.paths, table.origin.name) == (PATHS, "classes.txt")
     assert table.counts == {word: k for k, word in enumerate(PATHS, 1)}
-    assert table.origin.name == "classes.txt"
 
 
 @pytest.mark.parametrize("order", [0, 1])
@@ -47,7 +44,10 @@ def test_the_count_may_be_missing_and_the_word_may_come_first(tmp_path: Path, or
 @pytest.mark.parametrize("lowest_first", [False, True])
 @pytest.mark.parametrize("bits", [4, 16, 18, 32])
 def test_integers_from_either_end(tmp_path: Path, bits: int, lowest_first: bool) -> None:
-    text = integers(PATHS, bits, lowest_first=lowest_first)
+    full = {word: path.ljust(bits, "0") for word, path in PATHS.items()}
+    text = "".join(
+        f"{word}\t{int(path[::-1] if lowest_first else path, 2)}\n" for word, path in full.items()
+    )
     table = read_table(written(tmp_path, text))
     for word, path in PATHS.items():
         assert table.paths[word].startswith(path)
@@ -72,6 +72,10 @@ def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
     assert read_table(written(tmp_path, text)).paths == {"a\u2028b": "00", " c": "01", "x\x85": "1"}
 
 
+VECTORS = "dog 1 0.1\ncat 1 0\nruns 0 1\nwalks 0.1 1.0e0\n"
+MANY = "\n".join(f"{k % 8:03b}\tw{k}" for k in range(1500))
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -88,34 +92,22 @@ def test_only_line_feeds_end_lines(tmp_path: Path) -> None:
         ("00\tthe\n01\t\n", ":2: expected a word, got an empty cell"),
         ("00\tthe\t1\n01\ta\tx\n", ":2: expected a count, got 'x'"),
         ("00\tthe\n" + "0" * 33 + "\ta\n", ":2: expected a path of 1 to 32 bits"),
+        (f"{MANY}\nx\ty", ":1501: expected a path of 1 to 32 bits"),  # after the sample
+        ("00\tthe\n01\t\udcff\n", ":2: expected UTF-8 text"),
+        ("".join(f"{k:016b}\tw{k}\n" for k in range(16_386)), ":16385: expected at most 16,384 cl"),
+        *(
+            (f"dog 1 0.1\ncat 1 0\n{line}\n", ":3: expected a word and 2 numbers")
+            for line in ("short 1", "other x y", "large 1e99 1", "nan nan 1")
+        ),
     ],
 )
 def test_faults_name_file_and_line(tmp_path: Path, text: str, fault: str) -> None:
-    path = written(tmp_path, text)
+    path = tmp_path / "classes.txt"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(CorpusError) as raised:
         read_table(path)
     assert str(raised.value).startswith(f"{path}:")
     assert fault in str(raised.value)
-
-
-def test_a_path_that_is_none_after_the_sample(tmp_path: Path) -> None:
-    lines = [f"{k % 8:03b}\tw{k}" for k in range(1500)]
-    path = written(tmp_path, "\n".join([*lines, "x\ty"]))
-    with pytest.raises(CorpusError, match=r"classes\.txt:1501: expected a path of 1 to 32 bits"):
-        read_table(path)
-
-
-def test_no_more_classes_than_a_model_may_have(tmp_path: Path) -> None:
-    path = written(tmp_path, "".join(f"{k:016b}\tw{k}\n" for k in range(16_386)))
-    with pytest.raises(CorpusError, match=":16385: expected at most 16,384 classes"):
-        read_table(path)
-
-
-def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    path = tmp_path / "classes.txt"
-    path.write_bytes(b"00\tthe\n01\t\xff\n")
-    with pytest.raises(CorpusError, match=r"classes\.txt:2: expected UTF-8 text"):
-        read_table(path)
 
 
 def test_licences_sources_and_counts_of_settings(tmp_path: Path) -> None:
@@ -129,14 +121,8 @@ def test_licences_sources_and_counts_of_settings(tmp_path: Path) -> None:
     assert (two.origin.source, two.origin.licence, len(two)) == ("somewhere", "", 1)
     with pytest.raises(EgparseError, match="expected words of at least 9 occurrences"):
         read_tables(names, min_count=9)
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(EgparseError, match=r"no\.txt: expected a table of word classes: no such"):
         read_tables([str(tmp_path / "no.txt")])
-
-
-VECTORS = "dog 1 0.1\ncat 1 0\nruns 0 1\nwalks 0.1 1.0e0\n"
 
 
 @pytest.mark.parametrize("head", ["", "4 2\n"])
@@ -145,32 +131,109 @@ def test_vectors_become_classes(tmp_path: Path, head: str) -> None:
     assert table.path("dog") == table.path("cat")
     assert table.path("runs") == table.path("walks")
     assert {table.path("dog"), table.path("runs")} == {"0", "1"}
-
-
-def test_words_of_vectors_may_hold_blanks(tmp_path: Path) -> None:
-    table = read_table(written(tmp_path, "the 1 0\n. . 0 1\n"), 9)
-    assert set(table.paths) == {"the", ". ."}
+    with_blanks = read_table(written(tmp_path, "the 1 0\n. . 0 1\n"), 9)
+    assert set(with_blanks.paths) == {"the", ". ."}
 
 
 def test_the_first_of_two_vectors_counts_and_the_rest_of_long_files_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "MOST_WORDS", 3)
+    monkeypatch.setattr(formats, "MOST_WORDS", 3)
     lines = enumerate((VECTORS + "dog 0 1\nno vector").split("\n"), 1)
-    words, found = vectors.read_vectors(tmp_path, lines)
+    words, found = formats.read_vectors(tmp_path, lines)
     assert words == ["dog", "cat", "runs"]
     assert found.shape == (3, 2)
+    with pytest.raises(CorpusError, match=r"expected word vectors, got none"):
+        formats.read_vectors(tmp_path / "x", iter([(1, "4 2")]))
+
+
+CLUSTERS = {".": 8, "the": 11, "dog": 6, "cat": 4, "unknown": 0}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package like spacy-lookups-data, of a group of its own, with tables for two languages."""
+    monkeypatch.setattr(formats, "_GROUP", "egparse_tested_lookups")
+    folder = tmp_path / "installed"
+    package = folder / "tested_lookups"
+    package.mkdir(parents=True)
+    code = "from pathlib import Path\n" + "".join(
+        f"{name} = {{{table!r}: str(Path(__file__).with_name('{name}.json'))}}\n"
+        for name, table in (("xa", "lexeme_cluster"), ("xb", "lemma_lookup"))
+    )
+    (package / "__init__.py").write_text(code)
+    (package / "xa.json.gz").write_bytes(gzip.compress(json.dumps(CLUSTERS).encode()))
+    info = folder / "tested_lookups-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: tested-lookups\nVersion: 1.2\nLicense: MIT\n"
+    )
+    points = "".join(f"{name} = tested_lookups:{name}\n" for name in ("xa", "xb"))
+    (info / "entry_points.txt").write_text(f"[egparse_tested_lookups]\n{points}")
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.delitem(sys.modules, "tested_lookups", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return package
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_table_by_language_code(tmp_path: Path) -> None:
+    table = find_table("xa")
+    assert table.paths == {".": "0001", "the": "1101", "dog": "0110", "cat": "0010"}
+    assert (table.origin.name, table.origin.licence) == ("xa", "MIT")
+    assert table.origin.source == "tested-lookups 1.2, table xa_lexeme_cluster"
+    (packed,) = read_tables(["xa"], ["CC0"])
+    assert packed.origin.licence == "CC0"
+    for code in ("xb", "xc"):
+        with pytest.raises(EgparseError) as raised:
+            find_table(code)
+        assert str(raised.value) == (
+            f"{code}: expected a file, or a language for which spacy-lookups-data has word classes "
+            "(xa)"
+        )
+    (tmp_path / "xa").write_text("0\tword\n1\tother\n")  # a file of that name comes first
+    assert find_table("xa").paths == {"word": "0", "other": "1"}
 
 
 @pytest.mark.parametrize(
-    ("line", "number"), [("short 1", 3), ("other x y", 3), ("large 1e99 1", 3), ("nan nan 1", 3)]
+    ("content", "fault"),
+    [("no json", "expected a table in JSON"), ('{"a": "b"}', "expected integers"), ("[1]", "int")],
 )
-def test_faulty_vectors_name_file_and_line(tmp_path: Path, line: str, number: int) -> None:
-    path = written(tmp_path, f"dog 1 0.1\ncat 1 0\n{line}\n")
-    with pytest.raises(CorpusError, match=f":{number}: expected a word and 2 numbers"):
-        read_table(path)
+def test_a_faulty_table_is_named(installed: Path, content: str, fault: str) -> None:
+    (installed / "xa.json").write_text(content)
+    with pytest.raises(EgparseError, match=rf"xa\.json: .*{fault}"):
+        find_table("xa")
 
 
-def test_vectors_without_a_word(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match=r"expected word vectors, got none"):
-        vectors.read_vectors(tmp_path / "x", iter([(1, "4 2")]))
+def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "_GROUP", "egparse_tested_nothing")
+    with pytest.raises(EgparseError, match=r"en: .*pip install spacy-lookups-data"):
+        find_table("en")
+
+
+def test_the_tables_of_the_package() -> None:
+    pytest.importorskip("spacy_lookups_data", reason="the package spacy-lookups-data")
+    table = find_table("en")
+    assert len(table.paths) == 190_129
+    assert table.origin.licence == "MIT"
+    assert table.path("March") == table.path("April")
+
+
+def pipeline(folder: Path, vectors: dict[str, list[float]]) -> str:
+    nlp = spacy.blank("en")
+    for word, vector in vectors.items():
+        nlp.vocab.set_vector(word, np.array(vector, dtype=np.float32))
+    nlp.to_disk(folder)
+    return str(folder)
+
+
+def test_vectors_of_a_pipeline(tmp_path: Path) -> None:
+    vectors = {"dog": [1.0, 0.1], "cat": [1.0, 0.0], "runs": [0.0, 1.0], "walks": [0.1, 1.0]}
+    table = find_table(pipeline(tmp_path / "xx_words_md", vectors), 2)
+    assert table.path("dog") == table.path("cat") != table.path("runs") == table.path("walks")
+    assert table.n_classes == 2
+    assert (table.origin.name, table.origin.source) == ("xx_words_md", "vectors of xx_words_md")
+    with pytest.raises(EgparseError, match="expected a spaCy pipeline with vectors: "):
+        find_table(str(tmp_path))
+    with pytest.raises(EgparseError, match="expected a spaCy pipeline with vectors of words"):
+        find_table(pipeline(tmp_path / "without", {}))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from egparse.classes.vectors import k_means, ward_paths
+from egparse.classes.formats import k_means, ward_paths
 
 
 def drawn(seed: int, n: int, dimensions: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:

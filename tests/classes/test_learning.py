@@ -11,10 +11,17 @@ import pytest
 from classes.texts import counted, from_grammar
 from oracles import brown
 
-from egparse.classes.agglomeration import agglomerate, merged
 from egparse.classes.counting import TextCounter, TextOptions, count_words
 from egparse.classes.exchange import from_assignment, initial_classes
-from egparse.classes.learning import Learned, LearningOptions, Merging, Pass, learn
+from egparse.classes.learning import (
+    Learned,
+    LearningOptions,
+    Merging,
+    Pass,
+    agglomerate,
+    learn,
+    merged,
+)
 from egparse.errors import ConfigError
 
 CORPORA = Path(__file__).parents[2] / "corpora"

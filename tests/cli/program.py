@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import pty
+import shlex
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,13 @@ CORPORA = ROOT / "corpora"
 CONFIGS = ROOT / "configs"
 
 COMMAND = (sys.executable, "-m", "egparse")
+
+
+def words_of(command: object = "", *arguments: object) -> list[str]:
+    """The words of a command line, whose beginning may be written as in a shell."""
+    return [*shlex.split(str(command)), *map(str, arguments)]
+
+
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
 
@@ -37,7 +46,7 @@ def run(
         patch.setattr(variants, "listeners", [])  # an earlier command may still announce
         patch.setenv("COLUMNS", ENVIRONMENT["COLUMNS"])
         with redirect_stdout(output), redirect_stderr(said), pytest.raises(SystemExit) as left:
-            main([*map(str, arguments)])
+            main(words_of(*arguments))
     written, errors = text_of(output), text_of(said)
     assert (left.value.code or 0) == status, errors
     return subprocess.CompletedProcess(arguments, status, written, errors)
@@ -61,7 +70,7 @@ def run_process(
     """Run ``egparse`` in a process of its own and check its exit code; there is never a
     traceback.
     """
-    command = [*COMMAND, *map(str, arguments)]
+    command = [*COMMAND, *words_of(*arguments)]
     done = subprocess.run(
         command, input=text, capture_output=True, text=True, env=ENVIRONMENT, check=False
     )
@@ -76,17 +85,34 @@ def run_python(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
 
 
-def complaint(*arguments: object) -> str:
-    """What ``egparse`` says when it exits with 2: one line, and nothing on standard output.
-
-    This runs it in this process: there are many ways to fail, and importing it all for each takes a
-    second.
+def on_terminal(*arguments: object, columns: int = 80, before: str = "") -> str:
+    """What a terminal shows of standard error of ``egparse``, in a process of its own after some
+    lines of Python.
     """
-    said, output = io.StringIO(), io.StringIO()
-    with redirect_stderr(said), redirect_stdout(output), pytest.raises(SystemExit) as left:
-        main([*map(str, arguments)])
-    assert (left.value.code, output.getvalue()) == (2, "")
-    (line,) = said.getvalue().splitlines()
+    controller, terminal = pty.openpty()
+    program = f"{before}\nimport sys\nfrom egparse.cli.app import main\nmain(sys.argv[1:])"
+    environment = ENVIRONMENT | {"COLUMNS": str(columns), "TERM": "xterm"}
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *words_of(*arguments)],
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        env=environment,
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        with suppress(OSError):  # how Linux says that the other end is closed
+            while piece := os.read(controller, 65536):
+                shown += piece
+    os.close(controller)
+    assert process.returncode == 0, shown
+    return shown.decode()
+
+
+def complaint(*arguments: object) -> str:
+    """What ``egparse`` says when it exits with 2: one line, and nothing on standard output."""
+    done = run(*arguments, status=2)
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
     assert line.startswith("egparse: ")
     return line.removeprefix("egparse: ")
 

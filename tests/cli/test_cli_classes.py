@@ -131,33 +131,6 @@ def test_other_files_are_replaced_only_by_force(text: Path, tmp_path: Path) -> N
     assert "which it would destroy" in complaint("classes", text, "-o", text, "--force")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--min-count", 10**6), "expected words that occur 1,000,000 times (--min-count), got"),
-        (("--classes", 10**6), "expected 2 to 5,000 classes, got 1,000,000"),
-        (("--language", "qq"), "language 'qq'"),
-        (("--language", "en", "--tokenised"), "--language en: expected text to split"),
-        (("--tokenised", "--format", "conllu"), "--tokenised: expected --format text, got conllu"),
-        (("--encoding", "utf-99"), "utf-99"),
-        (("--format", "conllu"), "words.txt:1: expected"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    options: tuple[object, ...], said: str, text: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "classes.tsv"
-    assert said in complaint("classes", text, "-o", output, "--quiet", *options)
-    assert not output.exists()
-
-
-def test_a_text_without_words_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "empty.txt"
-    path.write_text("\n \n", encoding="utf-8")
-    options = ("-o", tmp_path / "c.tsv", "-q")
-    assert complaint("classes", path, *options) == f"{path}:1: expected words, got none"
-
-
 def test_the_program_reads_standard_input_in_a_process_of_its_own(tmp_path: Path) -> None:
     output = tmp_path / "classes.tsv"
     options = ("--min-count", 1, "-c", 2, "-o", output)

@@ -15,8 +15,8 @@ from egparse.compilation import variants
 
 PARSE = """
 import pathlib, sys
-from egparse.compilation import places
-places.SHIPPED = pathlib.Path(sys.argv[1])
+from egparse.compilation import stored
+stored.SHIPPED = pathlib.Path(sys.argv[1])
 from egparse.cli.app import main
 main(["parse", "en_ewt", "-"])
 """

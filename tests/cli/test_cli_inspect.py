@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
-import pytest
 from cli.conftest import Trained
-from cli.program import complaint, run, run_process
+from cli.program import run, run_process
 
 
 def test_json_holds_everything(trained: Trained) -> None:
@@ -34,28 +32,3 @@ def test_the_text_shows_layers_training_and_features(trained: Trained) -> None:
         assert text in shown
     assert "Strongest features of upos" not in shown
     assert max(map(len, shown.splitlines()[1:])) <= 80
-
-
-def test_a_layer_that_is_not_there_is_refused(trained: Trained) -> None:
-    text = complaint("inspect", trained.model, "--layer", "forms")
-    assert text.endswith(
-        "expected a layer of upos, xpos, feats, lemmas, spans, heads, deprels, got 'forms'"
-    )
-
-
-@pytest.mark.parametrize(
-    ("damage", "text"),
-    [
-        (lambda data: data[: len(data) // 2], "truncated"),
-        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "altered"),
-        (lambda data: b"1\tThe\tthe\n", "not an egparse model: it looks like text"),
-        (lambda data: b"", "not an egparse model: the file is empty"),
-    ],
-    ids=["truncated", "altered", "foreign", "empty"],
-)
-def test_a_damaged_model_is_refused(
-    trained: Trained, tmp_path: Path, damage: object, text: str
-) -> None:
-    path = tmp_path / "model.msgpack"
-    path.write_bytes(damage(trained.model.read_bytes()))  # type: ignore[operator]
-    assert complaint("inspect", path).startswith(f"{path}: {text}")

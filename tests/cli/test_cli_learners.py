@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run, run_python
+from cli.program import CONFIGS, CORPORA, first_sentences, run, run_python
 
 from egparse.learners.registry import LEARNERS
 
@@ -202,27 +202,6 @@ def test_the_algorithms_as_published_are_reached(
         *("-o", tmp_path / "model.msgpack", "--quiet", "--json"),
     )
     assert json.loads(done.stdout)["tasks"]["upos"]["kept"] >= 1
-
-
-def test_tasks_that_a_learner_does_not_fit_are_named_before_training(
-    corpus: Path, tmp_path: Path
-) -> None:
-    said = complaint(
-        "train", corpus, "--learner", "hmm", "-o", tmp_path / "model.msgpack", "--quiet"
-    )
-    assert "hmm fits label sequences only, and cannot train parser (trees), labeller" in said
-    assert "--set parser.learner=eg-online --set labeller.learner=eg-online" in said
-    assert not (tmp_path / "model.msgpack").exists()
-    said = complaint(
-        "train",
-        corpus,
-        "--learner",
-        "kernel-perceptron",
-        "-o",
-        tmp_path / "model.msgpack",
-        "--quiet",
-    )
-    assert "kernel-perceptron has no weight vector" in said
 
 
 @pytest.mark.nightly

@@ -119,9 +119,7 @@ def test_broken_trees_and_spans_of_the_input_are_no_fault(trained: Trained) -> N
         "Own=2", "NE=?"
     )
     shown = run(
-        "parse",
-        trained.model,
-        "-",
+        f"parse {trained.model} -",
         text=broken.replace("5\tagain\tagain\t_\t_\t_\t_", "5\tagain\tagain\t_\t_\t_\t77"),
     )
     assert is_tree(columns(shown.stdout, 1, 7))
@@ -130,11 +128,3 @@ def test_broken_trees_and_spans_of_the_input_are_no_fault(trained: Trained) -> N
 def test_nothing_to_parse_is_said(trained: Trained) -> None:
     done = run("parse", trained.model, "-", text="\n\n")
     assert (done.stdout, done.stderr) == ("", "egparse: <stdin>: nothing to parse\n")
-
-
-def test_folders_that_are_not_there_are_named(trained: Trained, tmp_path: Path) -> None:
-    output = tmp_path / "none" / "out.conllu"
-    assert (
-        complaint("parse", trained.model, trained.dev, "-o", output)
-        == f"{output}: cannot be written: there is no folder {output.parent}"
-    )

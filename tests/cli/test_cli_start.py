@@ -12,7 +12,7 @@ from cli.program import run_python
 import egparse
 from egparse.cli.options import CorpusFormat, InputFormat
 from egparse.io.detection import FORMATS
-from egparse.text.plain_formats import PLAIN_FORMATS
+from egparse.text.reading import PLAIN_FORMATS
 
 COMMANDS = (
     "train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download", "package",
@@ -49,10 +49,17 @@ def test_without_arguments_help_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["fly"], ["train"], ["parse", "model"], ["train", "x", "--sed", "1"]]
+    "arguments",
+    [
+        ["fly"],
+        ["train"],
+        ["parse", "model"],
+        ["train", "x", "--sed", "1"],
+        ["visualize", "x", "--compare"],
+    ],
 )
-def test_usage_errors_are_explained(arguments: list[str]) -> None:
-    done = run(*arguments, status=2)
+def test_usage_errors_are_explained(command: str) -> None:
+    done = run(command, status=2)
     assert "Error: " in done.stderr
     assert done.stdout == ""
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -14,12 +12,11 @@ from pathlib import Path
 import pytest
 from cli.conftest import Trained
 from cli.program import (
-    COMMAND,
     CONFIGS,
     CORPORA,
     ENVIRONMENT,
-    complaint,
     first_sentences,
+    on_terminal,
     run,
     run_python,
 )
@@ -88,16 +85,7 @@ def test_history_has_a_record_for_each_pass(trained: Trained) -> None:
 def test_the_same_seed_gives_the_same_model(trained: Trained, tmp_path: Path) -> None:
     again = tmp_path / "again.msgpack"
     done = run(
-        "train",
-        trained.train,
-        "--dev",
-        trained.dev,
-        "--output",
-        again,
-        *QUICK,
-        "--seed",
-        4,
-        "--quiet",
+        f"train {trained.train} --dev {trained.dev} --output {again} --seed 4 --quiet", *QUICK
     )
     assert done.stderr == ""
     assert "LAS" in done.stdout
@@ -120,34 +108,9 @@ def test_a_part_is_held_out_and_the_table_fits_a_terminal(corpus: Path, tmp_path
 
 
 def test_bars_are_drawn_on_a_terminal(corpus: Path, tmp_path: Path) -> None:
-    controller, terminal = pty.openpty()
-    command = [
-        *COMMAND,
-        "train",
-        str(corpus),
-        "-o",
-        str(tmp_path / "m.msgpack"),
-        *map(str, TAGS_ONLY),
-    ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=terminal, env=ENVIRONMENT
-    ) as process:
-        os.close(terminal)
-        shown = b""
-        while piece := read_terminal(controller):
-            shown += piece
-        process.communicate()
-    os.close(controller)
-    assert process.returncode == 0
-    assert "━━━━" in shown.decode()
-    assert "primal" in shown.decode()
-
-
-def read_terminal(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65536)
-    except OSError:  # how Linux says that the other end is closed
-        return b""
+    shown = on_terminal("train", corpus, "-o", tmp_path / "m.msgpack", *TAGS_ONLY)
+    assert "━━━━" in shown
+    assert "primal" in shown
 
 
 def test_interruption_keeps_the_best_model_so_far(corpus: Path, tmp_path: Path) -> None:
@@ -200,30 +163,6 @@ def test_interruption_before_anything_is_trained_leaves_what_is_there(
     ]
 
 
-def test_output_that_cannot_be_written_is_refused_at_once(corpus: Path, tmp_path: Path) -> None:
-    assert "there is no folder" in complaint("train", corpus, "-o", tmp_path / "none" / "m.msgpack")
-    assert "got a folder" in complaint("train", corpus, "-o", tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (["--set", "parser.d=1"], "parser.d"),
-        (["--set", "parser"], "expected an override such as"),
-        (["--config", "none.toml"], "none.toml"),
-    ],
-)
-def test_faulty_configurations_are_refused(corpus: Path, options: list[str], text: str) -> None:
-    assert text in complaint("train", corpus, *options)
-
-
-def test_a_corpus_that_is_not_there_is_refused() -> None:
-    assert (
-        complaint("train", "none.conllu")
-        == "none.conllu: expected an annotated corpus, got no such file"
-    )
-
-
 @pytest.fixture
 def faulty(corpus: Path) -> Path:
     """Its second sentence has a cycle, its third a word without a head, which is no fault."""
@@ -235,12 +174,6 @@ def faulty(corpus: Path) -> Path:
         block[number] = "\t".join(cells)
     corpus.write_text("\n\n".join("\n".join(block) for block in blocks), encoding="utf-8")
     return corpus
-
-
-def test_a_broken_tree_is_named_by_file_and_line(faulty: Path, tmp_path: Path) -> None:
-    text = complaint("train", faulty, "-q", "-o", tmp_path / "m.msgpack")
-    assert text.startswith(f"{faulty}:")
-    assert "expected a head other than the word itself, got 2" in text
 
 
 def test_bad_sentences_are_skipped_and_counted(faulty: Path, tmp_path: Path) -> None:

@@ -21,15 +21,11 @@ from egparse.experiments.report.tuning_figure import figure
 from egparse.training.tune import TASKS
 
 PROGRAM = """
-import sys, typer
-from egparse.cli.commands import tune
+import sys
 {before}
-app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
-app.command("tune", epilog=tune.EPILOG)(tune.tune_cli)
-app.callback()(lambda: None)
-app(args=sys.argv[1:], prog_name="egparse")
+from egparse.cli.app import main
+main(sys.argv[1:])
 """
-"""The command in an application of its own."""
 
 INTERRUPTED = """
 from egparse.learners.eg import path
@@ -47,9 +43,10 @@ PATH = ("--task", "upos", "--c-from", "4", "--c-to", "1", "--decay", "0.5", "--g
 
 def run(*arguments: object, before: str = "", status: int = 0) -> subprocess.CompletedProcess[str]:
     """Run ``egparse tune``, in a process of its own after this program if there is one."""
+    words = ["tune", *program.words_of(*arguments)]
     if not before:
-        return program.run("tune", *arguments, status=status)
-    command = [sys.executable, "-c", PROGRAM.format(before=before), "tune", *map(str, arguments)]
+        return program.run(*words, status=status)
+    command = [sys.executable, "-c", PROGRAM.format(before=before), *words]
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.returncode == status, done.stderr
     assert "Traceback" not in done.stderr
@@ -161,20 +158,7 @@ def test_the_table_marks_what_was_not_reached_and_shows_no_score_where_there_is_
 
 
 def test_an_end_of_the_path_that_is_best_is_pointed_out(corpus: Path, dev: Path) -> None:
-    done = run(
-        corpus,
-        "--dev",
-        dev,
-        "--task",
-        "upos",
-        "--c-from",
-        900,
-        "--c-to",
-        100,
-        "--gap",
-        0.1,
-        "--quiet",
-    )
+    done = run(f"{corpus} --dev {dev} --task upos --c-from 900 --c-to 100 --gap 0.1 --quiet")
     assert "It is the smallest of the path: try a smaller --c-to." in done.stdout
 
 
@@ -187,12 +171,8 @@ def test_a_budget_that_was_too_small_is_pointed_out(corpus: Path, dev: Path) -> 
 def test_interruption_keeps_what_was_measured(corpus: Path, dev: Path, tmp_path: Path) -> None:
     output = tmp_path / "path.json"
     done = run(
-        corpus,
-        "--dev",
-        dev,
+        f"{corpus} --dev {dev} --output {output}",
         *PATH,
-        "--output",
-        output,
         before=INTERRUPTED.format(after=2),
         status=130,
     )
@@ -213,36 +193,6 @@ def test_interruption_before_the_first_point_writes_nothing(
     before = INTERRUPTED.format(after=0)
     done = run(corpus, "--dev", dev, *PATH, "--output", output, before=before, status=130)
     assert (done.stdout, output.exists()) == ("", False)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (
-            ("--task", "upos", "--c-from", "1", "--c-to", "2"),
-            "expected a path of C with 0 < c_to <= c_from",
-        ),
-        (("--task", "upos", "--decay", "1"), "expected a decay of C in (0, 1), got 1"),
-        (
-            ("--task", "upos", "--plot", "path.txt"),
-            "expected the name of a plot to end in .png, .svg or .pdf",
-        ),
-        (
-            ("--task", "upos", "--output", "nowhere/path.json"),
-            "cannot be written: there is no folder",
-        ),
-        (
-            ("--task", "upos", "--set", 'layers=["xpos"]'),
-            "expected a task that the corpus annotates",
-        ),
-    ],
-)
-def test_complaints(corpus: Path, arguments: tuple[str, ...], complaint: str) -> None:
-    done = run(corpus, "--quiet", *arguments, status=2)
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("egparse: ")
-    assert complaint in line
-    assert done.stdout == ""
 
 
 def test_a_task_must_be_named(corpus: Path) -> None:
@@ -290,8 +240,3 @@ def test_a_gap_is_taken_by_the_other_learner_that_starts_from_the_last_c(
 ) -> None:
     done = run(corpus, "--dev", dev, *PATH, "--set", "upos.learner=eg-cyclic", "--quiet", "--json")
     assert said(done)["tasks"]["upos"]["warm_start"]
-
-
-def test_a_gap_is_refused_for_a_learner_that_trains_each_c_anew(corpus: Path) -> None:
-    done = run(corpus, "--task", "parser", "--gap", "0.01", "--quiet", status=2)
-    assert "--gap and --passes: expected tasks learned by eg-online, got parser" in done.stderr

@@ -19,9 +19,7 @@ from cli.conftest import Trained
 from cli.program import complaint, run
 from sample_treebank import without
 
-from egparse.cli.annotating.inputs import Input
-from egparse.cli.commands.visualize import visualize
-from egparse.cli.options import InputFormat
+from egparse.cli.commands import visualize as command
 from egparse.pipeline.model import Model
 
 BROWSER = next(
@@ -120,10 +118,11 @@ def check_it_loads_nothing(page: str) -> None:
     assert "default-src 'none'" in page
 
 
-def shown(path: Path, model: Model | None = None, **options: Any) -> str:
-    """The page of a file, drawn in this process."""
-    with Input(path) as source:
-        return visualize(source, model, **options).page
+def shown(path: Path, model: Model | None = None, *options: object) -> str:
+    """The page of a file, drawn by a model that need not be in a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "_loaded", lambda *_: model)
+        return run("visualize", *["en_ewt"] * (model is not None), path, *options, "-q").stdout
 
 
 @pytest.fixture
@@ -277,7 +276,7 @@ def test_right_to_left(write: Any) -> None:
 
 
 def test_columns_without_trees(write: Any) -> None:
-    page = Page(shown(write(CHUNKS, "chunks.txt"), format=InputFormat.CONLL2000))
+    page = Page(shown(write(CHUNKS, "chunks.txt"), None, "--format", "conll2000"))
     assert [mark["title"] for mark in page.named("mark")] == ["NP", "VP", "NP"]
     assert "deficit" in "".join(page.text)
 
@@ -305,16 +304,16 @@ def test_the_first_sentences_and_that_there_are_more(trained: Trained) -> None:
 
 
 def test_the_least_certain_sentences_come_first(model: Model, trained: Trained) -> None:
-    def certainties(**options: Any) -> list[float]:
-        page = shown(trained.dev, model, **options)
+    def certainties(*options: object) -> list[float]:
+        page = shown(trained.dev, model, *options)
         return [
             float(value) for value in re.findall(r"expected accuracy of heads: ([\d.]+) %", page)
         ]
 
     every = certainties()
     assert len(every) == 20
-    assert certainties(least_certain=True, limit=4) == sorted(every)[:4]
-    assert certainties(least_certain=True, limit=0) == sorted(every)
+    assert certainties("--least-certain", "--limit", 4) == sorted(every)[:4]
+    assert certainties("--least-certain", "--limit", 0) == sorted(every)
 
 
 def test_differences_from_the_input_are_marked(
@@ -322,7 +321,7 @@ def test_differences_from_the_input_are_marked(
 ) -> None:
     parsed = tmp_path / "parsed.conllu"
     run("parse", trained.model, trained.dev, "--output", parsed)
-    page = shown(parsed, model, compare=True)
+    page = shown(parsed, model, "--compare")
     assert page.count("Differences from the input: none") == 20
 
     first, *others = parsed.read_text(encoding="utf-8").split("\n\n")
@@ -334,7 +333,7 @@ def test_differences_from_the_input_are_marked(
     line = "\t".join(changed)
     other = "\t".join([*changed[:3], "INTJ", *changed[4:6], head, "dislocated", *changed[8:]])
     parsed.write_text("\n\n".join([first.replace(line, other), *others]), encoding="utf-8")
-    page = shown(parsed, model, compare=True)
+    page = shown(parsed, model, "--compare")
     drawing, *rest = drawings(page)
     assert [len(arcs(drawing, kind)) for kind in ("wrong", "input", "wrong-label")] == [1, 1, 0]
     assert "(dislocated)" in (arcs(drawing, "input")[0].findtext("title") or "")
@@ -344,7 +343,7 @@ def test_differences_from_the_input_are_marked(
 
 
 def test_the_same_page_twice(model: Model, trained: Trained) -> None:
-    assert shown(trained.dev, model, compare=True) == shown(trained.dev, model, compare=True)
+    assert shown(trained.dev, model, "--compare") == shown(trained.dev, model, "--compare")
 
 
 def test_long_forms_are_cut_and_told_in_full(write: Any) -> None:
@@ -354,23 +353,6 @@ def test_long_forms_are_cut_and_told_in_full(write: Any) -> None:
     assert (token.findtext("title") or "").startswith(form)
     assert len(token.findall("tspan")[0].text or "") == 20
     assert float(drawing.attrib["width"]) < 250
-
-
-def test_what_cannot_be_shown_is_said_in_one_line(trained: Trained, write: Any) -> None:
-    empty, text = write("", "empty.txt"), write("No corpus.\n", "text.txt")
-    assert (
-        complaint("visualize", trained.model, empty)
-        == f"{empty}: expected at least one sentence to draw, got an empty input"
-    )
-    assert complaint("visualize", text).startswith(f"{text}:1: expected an annotated corpus")
-    assert complaint("visualize", trained.model).endswith(
-        "expected text, got a model file, to which an input is missing"
-    )
-    assert "for --compare, got" in complaint("visualize", trained.model, text, "--compare")
-    assert "expected a model with probabilities" in complaint(
-        "visualize", trained.dev, "--least-certain"
-    )
-    assert "--compare" in run("visualize", trained.dev, "--compare", status=2).stderr
 
 
 def test_a_page_is_written_whole_or_not_at_all(
@@ -386,7 +368,7 @@ def test_a_page_is_written_whole_or_not_at_all(
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome is installed")
 def test_a_browser_shows_it_all(model: Model, write: Any, trained: Trained, tmp_path: Path) -> None:
     hostile, page = write(HOSTILE), tmp_path / "page.html"
-    for text in (shown(hostile), shown(trained.dev, model, limit=5)):
+    for text in (shown(hostile), shown(trained.dev, model, "--limit", 5)):
         page.write_text(text, encoding="utf-8")
         options = (
             "--headless",

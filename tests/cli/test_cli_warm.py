@@ -12,11 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
+from cli.program import complaint
 
-from egparse.cli.commands.warm import warm
-from egparse.compilation import places, variants
+from egparse.compilation import stored, variants
 from egparse.compilation.compiler import build
-from egparse.errors import EgparseError
 
 pytestmark = pytest.mark.compiled_only
 
@@ -44,10 +43,8 @@ def test_what_ends_the_compilation_is_said_in_one_line(
     monkeypatch.setattr(build, "compile_all", compile_all)
     monkeypatch.setattr(variants, "find", lambda *_: None)
     for name in ("user_folder", "claim_user_folder"):
-        monkeypatch.setattr(places, name, lambda: tmp_path)
-    with pytest.raises(EgparseError) as caught:
-        warm(quiet=True)
-    assert str(caught.value) == expected.format(folder=tmp_path)
+        monkeypatch.setattr(stored, name, lambda: tmp_path)
+    assert complaint("warm", "--quiet") == expected.format(folder=tmp_path)
 
 
 def test_no_worker_outlives_a_compilation_that_is_killed() -> None:

@@ -58,28 +58,6 @@ def test_parsing_again_replaces_them_and_kept_tags_have_none(trained: Trained, p
     assert all(set(told(misc)) <= set(KEYS) and "PHead=1.000" in misc for misc in cells)
 
 
-def test_formats_without_misc_are_refused(trained: Trained, tmp_path: Path) -> None:
-    words = tmp_path / "words.txt"
-    words.write_text("Mary X X O\nlives X X O\n\n", encoding="utf-8")
-    said = (
-        "expected CoNLL-U or text for --marginals, which writes to the column MISC, got conll2003"
-    )
-    for jobs in (1, 2):
-        assert (
-            complaint(
-                "parse",
-                trained.model,
-                words,
-                "--format",
-                "conll2003",
-                "--marginals",
-                "--jobs",
-                jobs,
-            )
-            == f"{words}: {said}"
-        )
-
-
 def test_models_without_probabilities_are_refused(trained: Trained, tmp_path: Path) -> None:
     corpus, model = (
         first_sentences(trained.train, 20, tmp_path / "train.conllu"),

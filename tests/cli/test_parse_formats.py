@@ -127,22 +127,6 @@ def test_empty_input_makes_a_whole_document(trained: Trained) -> None:
     assert json.loads(done.stdout) == {"sentences": []}
 
 
-def test_an_annotated_corpus_is_not_replaced_by_another_kind(
-    trained: Trained, tmp_path: Path
-) -> None:
-    corpus = tmp_path / "a.conllu"
-    corpus.write_text("1\tYes\t_\t_\t_\t_\t_\t_\t_\t_\n\n")
-    said = complaint("parse", trained.model, corpus, "-o", corpus, "--output-format", "json")
-    assert str(corpus) in said
-    assert corpus.read_text().startswith("1\tYes")
-
-
-def test_words_in_lines_have_no_cells_to_keep(trained: Trained, text: Path) -> None:
-    options = ("--format", "horizontal", "--respect-input")
-    said = complaint("parse", trained.model, text, *options)
-    assert said.endswith("which have cells to fill, for --respect-input, got horizontal")
-
-
 def test_places_are_those_in_the_whole_input(trained: Trained, tmp_path: Path) -> None:
     """Also where each line is read by itself, whatever its end."""
     text = "The cat sat.  \r\n\r\n\u00e9t\u00e9 in May, 1st.\n Yes\n\n\nIt slept"

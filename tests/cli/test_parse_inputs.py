@@ -180,17 +180,6 @@ def test_a_fault_that_annotation_finds_keeps_what_was_complete_before(
     assert [path.name for path in output.iterdir()] == ["a.conllu"]
 
 
-def test_formats_that_cannot_be_joined(trained: Trained, tmp_path: Path) -> None:
-    one, two = tmp_path / "a.conllu", tmp_path / "b.conllx"
-    one.write_text(ROWS)
-    two.write_text(ROWS)
-    said = run("parse", trained.model, one, two, status=2).stderr
-    assert said == (
-        f"egparse: {two}: expected conllu as in {one}, to which it is joined, got conllx; "
-        "--output-dir writes a file for each input\n"
-    )
-
-
 def test_outputs_replace_no_input(trained: Trained, folder: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     said = complaint("parse", trained.model, folder, "--output-dir", folder)
@@ -224,20 +213,6 @@ def test_one_corpus_may_be_annotated_in_place(trained: Trained, folder: Path) ->
     for path in (text, packed):
         said = complaint("parse", trained.model, path, "--output", path, "--force")
         assert said.endswith("which it would destroy")
-
-
-def test_arguments_that_are_no_inputs(trained: Trained, tmp_path: Path) -> None:
-    assert complaint("parse", trained.model, tmp_path / "none.txt") == (
-        f"{tmp_path / 'none.txt'}: cannot be read: No such file or directory"
-    )
-    assert complaint("parse", trained.model, tmp_path).startswith(
-        f"{tmp_path}: expected files ending in .conll, .conllu, .conllx, .text, .txt (or .gz"
-    )
-    assert complaint("parse", trained.model, "-", "-") == (
-        "-: expected standard input once, got it twice"
-    )
-    options = ("--output", tmp_path / "a", "--output-dir", tmp_path / "b")
-    assert "got both" in complaint("parse", trained.model, "-", *options)
 
 
 def test_links_to_nothing_are_named_and_pipes_are_no_inputs(tmp_path: Path) -> None:

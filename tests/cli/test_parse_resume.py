@@ -268,16 +268,6 @@ def test_only_the_name_was_missing(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.txt", "out"]
 
 
-def test_resuming_needs_a_file(trained: Trained, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXT)
-    common = ("parse", trained.model, tmp_path / "a.txt", "--resume")
-    said = complaint(*common)
-    assert said == "--resume: expected --output or --output-dir beside it, got neither"
-    assert complaint(*common, "--output", "/dev/null") == (
-        "/dev/null: expected a regular file for --resume, got something else"
-    )
-
-
 def test_a_journal_is_of_one_process(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     with open_journal(path, {"a": 1}) as journal:

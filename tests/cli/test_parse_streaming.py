@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import os
 import queue
+import re
 import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import StringIO
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import COMMAND, ENVIRONMENT
+from cli.program import COMMAND, ENVIRONMENT, on_terminal
 
-from egparse.cli.annotating import progress as progress_module
 from egparse.cli.annotating.inputs import Input, InputFile
-from egparse.cli.annotating.outputs import Asked, Document, Joined, StreamSink
+from egparse.cli.annotating.outputs import Document, Joined, Request
 from egparse.cli.annotating.progress import Progress
-from egparse.cli.annotating.run import Options, Run
-from egparse.cli.annotating.work import Amount
+from egparse.cli.annotating.run import Run
 from egparse.pipeline.model import Model
 
 LONG = 60.0
 """Seconds after which a test has failed: no answer takes so long, on whatever machine."""
+
+UNHURRIED = "from egparse.cli.annotating import progress; progress._DELAY = progress._INTERVAL = 0"
+"""Progress is shown at every change."""
 
 ROWS = "1\tMary\t_\t_\t_\t_\t_\t_\t_\t_\n2\tlives\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
 
@@ -33,7 +35,7 @@ class Answers(Joined):
     """Keeps what has been handed over."""
 
     def __init__(self) -> None:
-        super().__init__(StreamSink(StringIO()), [])
+        super().__init__(BytesIO(), [])
         self.handed_over: queue.Queue[str] = queue.Queue()
         self._written: list[str] = []
 
@@ -52,8 +54,8 @@ def conversation(model: Model) -> Iterator[tuple[int, Answers]]:
     reader, writer = os.pipe()
     file = InputFile(Path(f"/dev/fd/{reader}"), Path("pipe"))
     answers = Answers()
-    asked = Asked(Path("model.msgpack"), [file])
-    run = Run(model, asked, Options(), answers, Progress([file], None), lambda _: None)
+    request = Request(Path("model.msgpack"), [file])
+    run = Run(model, request, answers, Progress([file], False), lambda _: None)
     thread = threading.Thread(target=run.annotate, daemon=True)
     thread.start()
     try:
@@ -130,53 +132,23 @@ def test_waiting_is_not_counted_as_work(tmp_path: Path) -> None:
         assert source.waited == 0
 
 
-@pytest.fixture
-def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Progress is shown at every change."""
-    monkeypatch.setattr(progress_module, "_DELAY", 0.0)
-    monkeypatch.setattr(progress_module, "_INTERVAL", 0.0)
-
-
-def lines_shown(
-    folder: Path, names: list[str], columns: int, patch: pytest.MonkeyPatch
-) -> list[str]:
-    """What stands on a terminal after each of some files."""
-    patch.setenv("COLUMNS", str(columns))
-    files = []
-    for name in names:
-        (folder / name).write_bytes(b"x" * 1000)
-        files.append(InputFile(folder / name, Path(name)))
-    stream = StringIO()
-    progress = Progress(files, stream)
-    progress.begin()
-    for number in range(len(files)):
-        progress.reach(number, 1000 * (number + 1))
-        progress.add(Amount(100, 1234))
-    progress.clear()
-    *lines, last = [line for line in stream.getvalue().split("\r") if line]
-    assert last.strip() == ""
-    return [line.rstrip() for line in lines]
-
-
-@pytest.mark.usefixtures("unhurried")
-def test_progress_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = lines_shown(tmp_path, ["a.txt", "b.txt"], 100, monkeypatch)
-    assert first.startswith("1/2 a.txt | 50 % | 1,234 words | ")
-    assert first.endswith(" words/s | 0.0 s left")
-    assert second.startswith("2/2 b.txt | 100 % | 2,468 words | ")
-
-
-@pytest.mark.usefixtures("unhurried")
-@pytest.mark.parametrize("columns", [10, 20, 40, 60, 100])
-def test_progress_fits_the_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+@pytest.mark.parametrize("columns", [20, 40, 60, 100])
+def test_progress_says_how_far_it_is_and_fits_the_terminal(
+    trained: Trained, tmp_path: Path, columns: int
 ) -> None:
-    names = ["a" * 90 + ".txt", "語" * 60 + ".txt", "\x1b[31m.txt"]
-    lines = lines_shown(tmp_path, names, columns, monkeypatch)
-    assert len(lines) == 3
-    for line in lines:
-        assert sum(1 if letter.isascii() else 2 for letter in line) < columns
+    names = ["a.txt", "b" * 90 + ".txt", "語" * 60 + ".txt", "\x1b[31m.txt"]
+    for name in names:
+        (tmp_path / name).write_text("It left.\n")
+    arguments = ("parse", trained.model, tmp_path, "-o", tmp_path / "out")
+    shown = on_terminal(*arguments, columns=columns, before=UNHURRIED)
+    result = shown.split("\r\n")[-2].rpartition("\x1b[2K")[2]
+    assert re.fullmatch(r"4 files, 4 sentences, 12 words in [\d.]+ s: [\d,]+ words/s", result)
+    states = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]+", shown)]
+    states = [line for line in states if "%" in line or "…" in line]
+    assert len(states) >= 4
+    for line in states:
+        assert sum(1 if letter.isascii() or letter == "…" else 2 for letter in line) <= columns
         assert line.isprintable()
-    if columns >= 40:
-        assert " % | " in lines[0]
-        assert " left" in lines[0]
+    if columns == 100:  # four small files are one piece of work
+        assert states[0].startswith("4/4 ")
+        assert " 3 words " in states[0]

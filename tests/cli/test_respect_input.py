@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import complaint, run
+from cli.program import run
 from cli.test_cli_parse import columns, is_tree
 
 COLUMNS = {"lemmas": 2, "upos": 3, "xpos": 4, "feats": 5, "heads": 6, "deprels": 7, "misc": 9}
@@ -113,55 +113,3 @@ def test_crossing_arcs_are_kept(trained: Trained) -> None:
     rows = columns(shown, 1, 7)
     assert [head for _, head in rows][:2] == ["3", "4"]
     assert is_tree(rows)
-
-
-@pytest.mark.parametrize(
-    ("heads", "text"),
-    [
-        ((2, 3, 1, "_"), "2: sentence here: expected a tree, got the cycle 1 -> 2 -> 3 -> 1"),
-        (
-            (0, "_", 0, "_"),
-            "4: sentence here: expected one root, got a second word with head 0 after word 1",
-        ),
-        ((1, "_", "_", "_"), "2: sentence here: expected a head other than the word itself, got 1"),
-        (("_", 9, "_", "_"), "3: sentence here: expected a head from 0 to 4, got 9"),
-    ],
-)
-def test_heads_that_make_no_tree_are_refused_with_their_line(
-    trained: Trained, tmp_path: Path, heads: tuple[object, ...], text: str
-) -> None:
-    source = tmp_path / "in.conllu"
-    source.write_text(ROWS.format(*heads), encoding="utf-8")
-    assert (
-        complaint("parse", trained.model, source, "--respect-input", "--quiet")
-        == f"{source}:{text}"
-    )
-
-
-def test_faults_of_spans_are_said(trained: Trained, tmp_path: Path) -> None:
-    text = ROWS.format("_", "_", "_", "_")
-    whole = text.replace("down\t_\t_\t_\t_\t_\t_\t_\t_", "down\t_\t_\t_\t_\t_\t_\t_\tNE=I-NEW")
-    source = tmp_path / "in.conllu"
-    source.write_text(whole, encoding="utf-8")
-    expected = (
-        f"{source}:5: sentence here: expected B-NEW or I-NEW fixed before I-NEW, whose "
-        "type the model does not know, got no tag"
-    )
-    assert complaint("parse", trained.model, source, "--respect-input", "--quiet") == expected
-    source.write_text(whole.replace("NE=I-NEW", "NE=?"), encoding="utf-8")
-    assert "expected a tag O or TYPE after one of" in complaint(
-        "parse", trained.model, source, "--respect-input", "--quiet"
-    )
-
-
-@pytest.mark.parametrize("format", ["text", "conll2003"])
-def test_formats_without_empty_cells_are_refused(
-    trained: Trained, tmp_path: Path, format: str
-) -> None:
-    source = tmp_path / "in.txt"
-    source.write_text("Mary NNP B-NP B-PER\n", encoding="utf-8")
-    said = complaint(
-        "parse", trained.model, source, "--respect-input", "--format", format, "--quiet"
-    )
-    expected = "expected CoNLL-U or CoNLL-X, which have cells to fill, for --respect-input"
-    assert said == f"{source}: {expected}, got {format}"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+from cli.program import CONFIGS, CORPORA, first_sentences, run
 
 from egparse.io.conllu import read_conllu
 
@@ -146,57 +146,3 @@ def test_order_one_trains_no_second_parser(corpus: Path, tmp_path: Path) -> None
     done = run("train", corpus, "-o", target, *QUICK, *heads, "--json")  # parser.order = 1
     assert "pruner" not in done.stderr
     assert json.loads(done.stdout)["tasks"]["parser"]["passes"] == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "texts"),
-    [
-        (("parser.order=3",), ("parser.order", "3")),
-        (("parser.order=1",), ("pruner: a parser of order 1 has no pruner",)),
-        (("second_order.bits=16",), ("second_order: expected a section of the settings",)),
-        (("pruner.learner=perceptron",), ("pruner", "have probabilities", "perceptron")),
-        (("parser.anneal_from=9",), ("parser.anneal_from", "eg-online", "dca")),
-        (("pruner.max_heads=0",), ("pruner.max_heads", "0")),
-        (("pruner.max_heads=33",), ("pruner.max_heads", "33")),
-        (("pruner.min_relative_marginal=2",), ("pruner.min_relative_marginal", "2")),
-        (("parser.bits=40",), ("parser.bits", "40")),
-        (("pruner.bits=40",), ("pruner.bits", "40")),
-        (("parser.mbr_scale=0",), ("parser.mbr_scale", "0")),
-        (("parser.inference=sampled",), ("parser.inference", "'sampled'")),
-        (("parser.sibling=true",), ("parser.sibling",)),
-        (
-            ("parser.learner=hmm",),
-            (
-                "hmm fits label sequences only",
-                "parser (trees)",
-                "--set parser.learner=",
-            ),
-        ),
-        (("parser.learner=nothing",), ("expected a learner among", "'nothing'")),
-        (
-            ("parser.inference=exact", "parser.trees=non-projective"),
-            ("parser.inference", '"loopy"', '"exact"'),
-        ),
-        (
-            ('parser.sibling_templates=["h.xpos x.xpos"]',),
-            ("pair template 'h.xpos x.xpos'", "at s, h, d", "'x.xpos'"),
-        ),
-        (
-            ('parser.grandparent_templates=["s.xpos"]',),
-            ("pair template 's.xpos'", "at g, h, d"),
-        ),
-        (
-            ('parser.label_templates=["h.xpos + d.nothing"]',),
-            ("arc template 'h.xpos + d.nothing'", "'d.nothing'"),
-        ),
-    ],
-    ids=lambda own: own[0] if isinstance(own, tuple) and "=" in own[0] else "",
-)
-def test_values_that_make_no_sense_are_refused(
-    corpus: Path, tmp_path: Path, options: tuple[str, ...], texts: tuple[str, ...]
-) -> None:
-    sets = [word for option in options for word in ("--set", option)]
-    line = complaint("train", corpus, "-o", tmp_path / "m.msgpack", *HEADS, *sets, "--quiet")
-    for text in texts:
-        assert text in line
-    assert not (tmp_path / "m.msgpack").exists()

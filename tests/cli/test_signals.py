@@ -17,7 +17,7 @@ from cli.program import ENVIRONMENT
 PROGRAM = """
 import sys, time
 from egparse.cli import process as signals
-from egparse.storage.atomic import open_atomically
+from egparse.storage.files import open_atomically
 signals.end_on_signals()
 signals.PATIENCE = 0.2
 with open_atomically(sys.argv[1]) as stream:

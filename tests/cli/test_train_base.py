@@ -105,44 +105,6 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
     assert trained.json["base"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (
-            ["--set", "parser.bits=20"],
-            "configuration: parser.bits: expected 18 as in the base model",
-        ),
-        (
-            ["--set", "morphology.templates=['bias']"],
-            "morphology.templates: expected the 33 templates as in the base",
-        ),
-        (["--set", "parser.order=2"], "parser.order: expected 1 as in the base model"),
-        (["--set", "upos.d=2"], "upos.d"),
-        (
-            ["--set", "upos.c=3"],
-            "upos: the base model has one tagger of upos, xpos, feats",
-        ),
-        (
-            ["--set", 'layers=["upos"]', "-q"],
-            "expected all of upos, xpos, feats, which one tagger of the base model predicts",
-        ),
-        (
-            ["--learner", "hmm", "--set", 'layers=["spans"]', "-q"],
-            "that can continue from a base model",
-        ),
-    ],
-)
-def test_what_does_not_fit_the_base_is_refused(
-    trained: Trained, mine: Path, options: list[str], text: str
-) -> None:
-    assert text in complaint("train", "--base", trained.model, mine, *options)
-
-
-def test_what_is_no_model_is_refused(mine: Path) -> None:
-    assert "not an egparse model: it looks like text" in complaint("train", "--base", mine, mine)
-    assert "got neither" in complaint("train", "--base", "no_such_model", mine)
-
-
 def test_a_corpus_with_nothing_of_the_base_is_refused(trained: Trained, tmp_path: Path) -> None:
     tags = first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "tags.conllu")
     base = tmp_path / "upos.msgpack"

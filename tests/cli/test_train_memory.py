@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import COMMAND, CONFIGS, ENVIRONMENT, complaint
+from cli.program import COMMAND, CONFIGS, ENVIRONMENT
 
 from egparse.storage.model_file import read_header
 from egparse.storage.scratch import anonymous_memory
@@ -56,17 +56,6 @@ def _anonymous(process: int) -> int:
         return 0
     lines = [line for line in status.splitlines() if line.startswith("RssAnon")]
     return int(lines[0].split()[1]) << 10 if lines else 0
-
-
-@pytest.mark.parametrize(
-    ("size", "fault"),
-    [("lots", "a size such as 2G or 500M, got 'lots'"), ("50M", "at least 200 MB, got 50 MB")],
-)
-def test_sizes_that_cannot_be(trained: Trained, tmp_path: Path, size: str, fault: str) -> None:
-    model = tmp_path / "model.msgpack"
-    said = complaint("train", trained.train, "--output", model, "--memory", size)
-    assert said == f"--memory: expected {fault}"
-    assert not model.exists()
 
 
 @pytest.mark.parametrize("is_there", [True, False])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+from cli.program import CONFIGS, CORPORA, first_sentences, run
 
 from egparse.io import spacy_rules
 from egparse.pipeline.model import Model
@@ -89,35 +89,6 @@ def test_columns_that_are_no_running_text_teach_no_tokens(tmp_path: Path) -> Non
     said = line_of(done.stderr, "tokens ")
     assert said == "tokens       by spaCy's rules for en, as the corpus is no running text"
     assert "tokeniser" not in Model.load(tmp_path / "m").components
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        (("--learner", "egg"), "did you mean eg-online?"),
-        (("--language", "xx_yy"), "language: expected the code of a language"),
-        (("--set", "parser.cc=5"), "did you mean parser.c?"),
-        (
-            ("--set", "seed=1", "--set", "seed.x=2"),
-            "seed.x: expected seed to be a section, got a value, 1",
-        ),
-        (("--set", "seed.x=2", "--set", "seed=1", "--set", "upos=3"), "upos: expected a section"),
-        (("--set", "upos=3", "--set", "upos.c=2"), "upos.c: expected upos to be a section"),
-        (("--seed", "99999999999999999999"), "seed: expected an integer from 0 to 1e18"),
-        (("--set", 'upos.templates=["form[99999999999999999999]"]'), "-999 to 999"),
-        (("--set", "x=" + "[" * 5000), "x: expected a setting"),
-        (("--set", "seed=" + "9" * 5000), "seed: expected an integer"),
-        (("--config", "nowhere.toml"), "nowhere.toml"),
-    ],
-)
-def test_what_is_misspelt_is_refused_before_the_corpus_is_read(
-    options: tuple[str, ...], expected: str, tmp_path: Path
-) -> None:
-    faulty = tmp_path / "faulty.conllu"
-    faulty.write_text("1\tno corpus\n", encoding="utf-8")
-    said = complaint("train", faulty, "-o", tmp_path / "m", *options)
-    assert expected in said
-    assert len(said) < 500
 
 
 def test_a_missing_bound_is_explained(nameless: Path, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from egparse.compilation.compiler.ahead import known_variants
+from egparse.compilation.compiler.build import known_variants
 from egparse.compilation.kernel import Kernel
-from egparse.compilation.variants import kernel_of
+from egparse.compilation.signatures import kernel_of
 
 ROOT = Path(__file__).parents[2]
 UD = ROOT.parent / "shared" / "data" / "ud"
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.compiled_only
 LISTENING = """
 import sys
 from egparse.compilation import variants
-from egparse.compilation.compiler.ahead import known_variants
+from egparse.compilation.compiler.build import known_variants
 known = set(known_variants())
 def note(kernel, types):
     if kernel + types not in known:

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from egparse.compilation import places
+from egparse.compilation import stored
 
 
 def forget_folders() -> None:
     """Have folders looked for anew."""
-    places.user_folder.cache_clear()
-    places.claim_user_folder.cache_clear()
+    stored.user_folder.cache_clear()
+    stored.claim_user_folder.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _folders_of_each_test() -> Iterator[None]:
 
 def test_the_variable_names_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path / "mine"))
-    assert places.user_folder().parent == tmp_path / "mine"
+    assert stored.user_folder().parent == tmp_path / "mine"
 
 
 def test_otherwise_it_is_in_the_cache_of_the_user(
@@ -38,7 +38,7 @@ def test_otherwise_it_is_in_the_cache_of_the_user(
     monkeypatch.setenv("EGPARSE_KERNELS", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    folder = places.user_folder()
+    folder = stored.user_folder()
     assert folder.is_relative_to(tmp_path)
     assert {"egparse", "kernels"} <= {*folder.parts}
     assert not list(tmp_path.iterdir())
@@ -55,16 +55,16 @@ def test_without_a_home_there_is_none(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OSError, match="kernels"):
-        places.claim_user_folder()
+        stored.claim_user_folder()
     assert not list(tmp_path.iterdir())
 
 
 def test_each_installation_has_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
-    first = places.claim_user_folder()
-    monkeypatch.setattr(places, "_PACKAGE", tmp_path)  # somewhere that exists
+    first = stored.claim_user_folder()
+    monkeypatch.setattr(stored, "_PACKAGE", tmp_path)  # somewhere that exists
     forget_folders()
-    second = places.claim_user_folder()
+    second = stored.claim_user_folder()
     assert first != second
     assert first.is_dir()
     assert second.is_dir()
@@ -77,12 +77,12 @@ def test_folders_of_installations_that_are_gone_are_removed(
     package = tmp_path / "package"
     package.mkdir()
     with monkeypatch.context() as patch:
-        patch.setattr(places, "_PACKAGE", package)
-        old = places.claim_user_folder()
+        patch.setattr(stored, "_PACKAGE", package)
+        old = stored.claim_user_folder()
     (old / "some.kernel").touch()
     package.rmdir()
     forget_folders()
-    new = places.claim_user_folder()
+    new = stored.claim_user_folder()
     assert [*(tmp_path / "kernels").iterdir()] == [new]
 
 
@@ -96,7 +96,7 @@ def test_other_folders_are_left_alone(
     other.write_text(content, encoding="utf-8")
     (tmp_path / "a file").touch()
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
-    places.claim_user_folder()
+    stored.claim_user_folder()
     assert other.read_text(encoding="utf-8") == content
 
 
@@ -108,11 +108,11 @@ def test_nobody_else_may_write_where_kernels_are_kept(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     before = os.umask(0o002)
     try:
-        folder = places.claim_user_folder()
+        folder = stored.claim_user_folder()
         assert [stat.S_IMODE(path.stat().st_mode) for path in (folder, folder.parent)] == [mode] * 2
         folder.chmod(0o775)  # as an older version left it
         forget_folders()
-        assert stat.S_IMODE(places.claim_user_folder().stat().st_mode) == mode
+        assert stat.S_IMODE(stored.claim_user_folder().stat().st_mode) == mode
     finally:
         os.umask(before)
 
@@ -122,12 +122,12 @@ def test_the_folder_of_another_user_is_not_written_to(
 ) -> None:
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
     own = os.geteuid()
-    folder = places.user_folder()
+    folder = stored.user_folder()
     folder.mkdir(mode=0o777)
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     folder.chmod(0o777)
     with pytest.raises(OSError, match=r"the folder (belongs to user|can be written by all)"):
-        places.claim_user_folder()
+        stored.claim_user_folder()
     assert not list(folder.iterdir())
 
 
@@ -137,4 +137,4 @@ def test_a_named_pipe_is_no_note_of_an_installation(
     monkeypatch.setenv("EGPARSE_KERNELS", str(tmp_path))
     (tmp_path / "other").mkdir()
     os.mkfifo(tmp_path / "other" / "installation.txt")
-    assert places.claim_user_folder().is_dir()
+    assert stored.claim_user_folder().is_dir()

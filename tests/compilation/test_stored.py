@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from egparse.compilation import njit, places, stored, variants
-from egparse.compilation.compiler.ahead import compile_kernel
+from egparse.compilation import njit, stored, variants
+from egparse.compilation.compiler.build import compile_kernel
 from egparse.compilation.signatures import from_text
 from egparse.compilation.stored import SUFFIX, CompiledKernel, KernelName
 from egparse.structures import logsumexp
@@ -49,9 +49,9 @@ def compiled(_sources_that_do_not_change: None) -> CompiledKernel:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder of this user; nothing is shipped."""
-    monkeypatch.setattr(places, "SHIPPED", tmp_path / "shipped")
-    monkeypatch.setattr(places, "user_folder", lambda: tmp_path / "user")
-    monkeypatch.setattr(places, "claim_user_folder", lambda: tmp_path / "user")
+    monkeypatch.setattr(stored, "SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr(stored, "user_folder", lambda: tmp_path / "user")
+    monkeypatch.setattr(stored, "claim_user_folder", lambda: tmp_path / "user")
     return tmp_path / "user"
 
 
@@ -102,7 +102,7 @@ def test_what_is_compiled_is_written(folder: Path, announced: list[str]) -> None
 def test_what_is_shipped_is_taken(
     folder: Path, compiled: CompiledKernel, announced: list[str]
 ) -> None:
-    stored.write(places.SHIPPED, name_of(), compiled)
+    stored.write(stored.SHIPPED, name_of(), compiled)
     assert call() == pytest.approx(np.log(6.0))
     assert announced == []
     assert not folder.exists()
@@ -112,7 +112,7 @@ def test_a_lower_level_is_taken_where_it_is_shipped(
     folder: Path, compiled: CompiledKernel, announced: list[str]
 ) -> None:
     *_, level = stored.levels()
-    stored.write(places.SHIPPED, name_of(level), compiled._replace(level=level))
+    stored.write(stored.SHIPPED, name_of(level), compiled._replace(level=level))
     assert call() == pytest.approx(np.log(6.0))
     assert announced == []
 
@@ -287,7 +287,7 @@ def test_kernels_that_no_file_accounts_for_are_not_written(folder: Path) -> None
 
 def warned(folder: Path) -> str:
     """What is said of kernels that are not read; nothing without a warning."""
-    places._refused.clear()
+    stored._refused.clear()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for _ in range(2):
@@ -330,8 +330,8 @@ def test_kernels_of_other_users_are_not_read(
 def test_kernels_of_the_package_are_trusted_as_the_package(
     folder: Path, compiled: CompiledKernel
 ) -> None:
-    stored.write(places.SHIPPED, name_of(), compiled)
-    for path in (places.SHIPPED, path_of(places.SHIPPED)):
+    stored.write(stored.SHIPPED, name_of(), compiled)
+    for path in (stored.SHIPPED, path_of(stored.SHIPPED)):
         path.chmod(0o775)
     assert variants.find(LOG_SUM, TYPES, stored.levels()) == compiled
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from egparse.config.fields import about
 from egparse.config.reading import (
     check_config,
-    config_as_table,
     learning_sections,
     load_config,
     read_config,
@@ -49,8 +48,8 @@ def test_a_section_that_says_one_thing_leaves_the_rest_as_it_was(tmp_path: Path)
 
 def test_a_configuration_survives_being_stored() -> None:
     config = load_config(None, ["seed=7", 'upos.templates=["bias"]'])
-    assert check_config(config_as_table(config)) == config
-    assert read_config(config_as_table(config)) == config
+    assert check_config(asdict(config)) == config
+    assert read_config(asdict(config)) == config
 
 
 def test_the_parser_of_order_one_has_defaults_of_its_own() -> None:
@@ -168,6 +167,6 @@ def test_a_setting_without_effect_may_stand_at_its_default() -> None:
     """A file with all settings can be edited."""
     for changed in ("upos.learner=dca", "spans.learner=dca", "labeller.learner=mira"):
         config = load_config(None, [changed])
-        assert read_config(config_as_table(config)) == config
+        assert read_config(asdict(config)) == config
     arc_factored = load_config(None, ["parser.order=1"])
-    assert read_config(config_as_table(arc_factored)) == arc_factored
+    assert read_config(asdict(arc_factored)) == arc_factored

@@ -6,10 +6,15 @@ import math
 
 import pytest
 
-from egparse.config.named_losses import LOSSES, fits_probabilities, named_loss
 from egparse.config.sections import LearningConfig, ParserConfig
 from egparse.errors import ConfigError
-from egparse.fitting.choose_learner import is_probabilistic, loss_of
+from egparse.fitting.choose_learner import (
+    LOSSES,
+    fits_probabilities,
+    is_probabilistic,
+    loss_of,
+    named_loss,
+)
 from egparse.learners.registry import LEARNERS
 
 MINIMISED = [

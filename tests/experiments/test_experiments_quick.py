@@ -13,8 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from egparse.cli.commands.experiment import experiment
-from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done, report_again
+from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done, perform, report_again
 from egparse.experiments.data import samples
 from egparse.experiments.report.claims import VERDICTS
 from egparse.experiments.report.record import Curve
@@ -41,14 +40,7 @@ def done(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     shorter: dict[str, Any] = {"iterations": 1, "constants": (5.0,)}
     if request.param != FAST:
         shorter = {}
-    [done] = experiment(request.param, folder, quick=True, seed=3, **shorter)
-    return done
-
-
-@pytest.mark.nightly
-def test_all_experiments_run_one_after_the_other(tmp_path: Path) -> None:
-    done = experiment("all", tmp_path / "new", quick=True, seed=3)
-    assert [each.name for each in done] == [*EXPERIMENTS]
+    return perform(request.param, Request(quick=True, seed=3, **shorter), folder)
 
 
 def refused(constant: str) -> Any:

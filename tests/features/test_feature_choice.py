@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.features.feature_choice import (
+from egparse.features.fine_tags import (
+    FineTags,
     _left_one_out,
     _shares,
     arcs_of,
@@ -20,7 +21,6 @@ from egparse.features.feature_choice import (
     likelihood_of_arcs,
     numbered,
 )
-from egparse.features.fine_tags import FineTags
 from egparse.sentences import Sentence
 
 

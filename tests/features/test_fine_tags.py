@@ -19,8 +19,7 @@ from spacy.tokens import Doc
 from egparse.config.sections import TrainConfig
 from egparse.errors import ModelFileError
 from egparse.features import fine_tags
-from egparse.features.feature_choice import features_of
-from egparse.features.fine_tags import FineTags
+from egparse.features.fine_tags import FineTags, features_of
 from egparse.features.forms import Lexicon
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns

@@ -9,7 +9,6 @@ from itertools import cycle
 import pytest
 from sample_treebank import quick, sample
 
-from egparse.config.named_losses import LOSSES
 from egparse.config.sections import (
     ORDER_1,
     TASK_SECTIONS,
@@ -18,7 +17,7 @@ from egparse.config.sections import (
     PrunerConfig,
 )
 from egparse.errors import ConfigError
-from egparse.fitting.choose_learner import check_learners, is_probabilistic, loss_of
+from egparse.fitting.choose_learner import LOSSES, check_learners, is_probabilistic, loss_of
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.registry import LEARNERS
 from egparse.training import checks

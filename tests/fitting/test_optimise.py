@@ -11,7 +11,8 @@ import pytest
 
 from egparse.config.sections import StopConfig
 from egparse.errors import EgparseError
-from egparse.fitting.optimise import Best, Prepared, optimise
+from egparse.fitting.optimise import optimise
+from egparse.fitting.prepared import Best, Prepared
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.certificate import Certificate
 

@@ -7,8 +7,8 @@ from io import StringIO
 import pytest
 from sample_treebank import CORPORA
 
-from egparse.io.conllu import format_conllx, format_sentence, read_conllu, read_conllx
-from egparse.io.enhanced import DepsWarning
+from egparse.io.conllu import format_sentence, read_conllu
+from egparse.io.rows import DepsWarning
 from egparse.sentences import Sentence
 
 ROWS = (
@@ -77,8 +77,8 @@ def test_a_tree_without_deps_is_written_without() -> None:
 
 def test_projective_heads_of_conll_x_are_no_deps() -> None:
     rows = text(("2", "0", "2"))
-    sentence = next(read_conllx(StringIO(rows), name="x"))
-    written = format_conllx(sentence.with_layers(heads=NEW_HEADS))
+    sentence = next(read_conllu(StringIO(rows), name="x", format="conllx"))
+    written = format_sentence(sentence.with_layers(heads=NEW_HEADS), format="conllx")
     assert [row.split("\t")[8] for row in written.splitlines() if row] == ["2", "0", "2"]
 
 

@@ -16,7 +16,6 @@ from egparse.io.corpus import read_corpus
 from egparse.io.output_formats import FORMATS, Frame, as_json, document, piece
 from egparse.io.token_lines import HORIZONTAL, VERTICAL, read_token_lines
 from egparse.sentences import ROW_KEYS, Sentence, SurfaceToken
-from egparse.text.treebank_text import surface_tokens
 
 UD = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "ud"
 
@@ -165,7 +164,7 @@ def test_json_holds_a_treebank(name: str) -> None:
             for one in made.get("tokens", ())
         ]
         assert tokens == list(sentence.tokens)
-        spelt = "".join(form for form, _ in surface_tokens(sentence))
+        spelt = "".join(token.form for token in sentence.surface_tokens)
         assert made["text"].replace(" ", "") == spelt.replace(" ", "")
     ids = [sentence.sentence_id for sentence in sentences]
     assert all(one != other for one, other in pairwise(ids))

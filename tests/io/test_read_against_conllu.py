@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from properties import examples
 from row_samples import CONLLU_FILES, corpus
 
-from egparse.io.conllu import read_conllu, write_conllu
+from egparse.io.conllu import read_conllu
+from egparse.io.corpus import write_corpus
 from egparse.sentences import Sentence, SurfaceToken
 
 AS_TEXT = {
@@ -67,32 +68,33 @@ def test_real_treebanks(name: str) -> None:
     assert list(read_conllu(path)) == by_package(path.read_text(encoding="utf-8"))
 
 
-@pytest.mark.filterwarnings("ignore::egparse.io.enhanced.DepsWarning")
+@pytest.mark.filterwarnings("ignore::egparse.io.rows.DepsWarning")
 @pytest.mark.parametrize("name", CONLLU_FILES)
 def test_real_treebanks_are_written_byte_for_byte(name: str) -> None:
     path = corpus(name)
     text = path.read_text(encoding="utf-8")
     sentences = list(read_conllu(path, require_trees=True))
     stream = io.StringIO()
-    write_conllu(sentences, stream)
+    write_corpus(sentences, stream, "conllu")
     assert stream.getvalue() == text
     bare = [
         s.with_layers(upos=["X"] * len(s), heads=[-1] * len(s), spans=["O"] * len(s))
         for s in sentences
     ]
     stream = io.StringIO()
-    write_conllu(bare, stream)
+    write_corpus(bare, stream, "conllu")
     again = list(read_conllu(io.StringIO(stream.getvalue())))
     assert [(s.upos, s.heads, s.spans) for s in again] == [
         (("X",) * len(s), (-1,) * len(s), ("O",) * len(s)) for s in sentences
     ]
     stream = io.StringIO()
-    write_conllu(
+    write_corpus(
         (
             new.with_layers(upos=s.upos, heads=s.heads, spans=s.spans)
             for new, s in zip(again, sentences, strict=True)
         ),
         stream,
+        "conllu",
     )
     new_lines, old_lines = stream.getvalue().split("\n"), text.split("\n")
     assert [without_deps(line) for line in new_lines] == [without_deps(line) for line in old_lines]
@@ -149,5 +151,5 @@ def test_generated_files(texts: list[str]) -> None:
     read = list(read_conllu(io.StringIO(text)))
     assert read == by_package(text)
     stream = io.StringIO()
-    write_conllu(read, stream)
+    write_corpus(read, stream, "conllu")
     assert stream.getvalue() == text

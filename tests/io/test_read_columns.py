@@ -8,7 +8,8 @@ import pytest
 from row_samples import corpus
 
 from egparse.errors import CorpusError
-from egparse.io.columns import format_sentence, read_columns, write_columns
+from egparse.io.columns import format_columns, read_columns
+from egparse.io.corpus import write_corpus
 from egparse.sentences import Sentence
 
 TEXT_2003 = """-DOCSTART- -X- -X- O
@@ -120,7 +121,7 @@ def test_choices_are_checked_at_once() -> None:
 def test_writing_what_was_read() -> None:
     sentences = read(TEXT_2003)
     stream = io.StringIO()
-    assert write_columns(sentences, stream, "conll2003") == 2
+    assert write_corpus(sentences, stream, "conll2003") == 2
     assert stream.getvalue() == TEXT_2003
     for scheme, tag in (
         ("iob1", "I-ORG"),
@@ -128,24 +129,24 @@ def test_writing_what_was_read() -> None:
         ("iobes", "S-ORG"),
         ("bilou", "U-ORG"),
     ):
-        assert f"EU NNP I-NP {tag}\n" in format_sentence(sentences[0], "conll2003", scheme=scheme)
+        assert f"EU NNP I-NP {tag}\n" in format_columns(sentences[0], "conll2003", scheme=scheme)
     changed = sentences[0].with_layers(spans=("O", "B-X", "I-X", "O"), xpos="abcd")
     expected = (
         "-DOCSTART- -X- -X- O\n\nEU a I-NP O\nrejects b I-VP B-X\nGerman c I-NP I-X\n# d I-NP O\n\n"
     )
-    assert format_sentence(changed, "conll2003") == expected
-    assert "EU NNP B-NP I-ORG\n" in format_sentence(
+    assert format_columns(changed, "conll2003") == expected
+    assert "EU NNP B-NP I-ORG\n" in format_columns(
         read(TEXT_2003, layer="chunk")[0], "conll2003", layer="chunk", scheme="iob2"
     )
 
 
 def test_writing_from_elsewhere() -> None:
     sentence = Sentence(("a b", "c", ""), xpos="XYZ", spans=("B-P", "I-P", "O"))
-    assert format_sentence(sentence, "conll2000") == "a_b X B-P\nc Y I-P\n_ Z O\n\n"
-    assert format_sentence(sentence, "conll2002", scheme="iobes") == "a_b X B-P\nc Y E-P\n_ Z O\n\n"
-    assert format_sentence(sentence, "conll2003") == "a_b X O B-P\nc Y O I-P\n_ Z O O\n\n"
-    assert format_sentence(Sentence(("a",)), "conll2002") == "a O\n\n"
-    assert format_sentence(read(TEXT_2003)[1], "conll2002") == "Peter NNP B-PER\n\n"
+    assert format_columns(sentence, "conll2000") == "a_b X B-P\nc Y I-P\n_ Z O\n\n"
+    assert format_columns(sentence, "conll2002", scheme="iobes") == "a_b X B-P\nc Y E-P\n_ Z O\n\n"
+    assert format_columns(sentence, "conll2003") == "a_b X O B-P\nc Y O I-P\n_ Z O O\n\n"
+    assert format_columns(Sentence(("a",)), "conll2002") == "a O\n\n"
+    assert format_columns(read(TEXT_2003)[1], "conll2002") == "Peter NNP B-PER\n\n"
 
 
 @pytest.mark.parametrize(
@@ -157,8 +158,8 @@ def test_real_corpora(name: str, format: str, sentences: int) -> None:
     read = list(read_columns(path, format))
     assert len(read) == sentences
     stream = io.StringIO()
-    write_columns(read, stream, format)
+    write_corpus(read, stream, format)
     assert stream.getvalue() == path.read_text(encoding="utf-8")
     stream = io.StringIO()
-    write_columns(read, stream, format, scheme="iobes")
+    stream.writelines(format_columns(one, format, scheme="iobes") for one in read)
     assert list(read_columns(io.StringIO(stream.getvalue()), format, scheme="iobes")) == read

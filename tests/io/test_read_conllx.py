@@ -8,15 +8,15 @@ import pytest
 from row_samples import FULL, corpus
 
 from egparse.errors import CorpusError
-from egparse.io import conllu
-from egparse.io.conllu import format_conllx, read_conllx, write_conllx
+from egparse.io.conllu import format_sentence, read_conllu
+from egparse.io.corpus import write_corpus
 from egparse.sentences import Sentence
 
 TEXT = "1\ta\tla\tn\tnc\tg=m|n=s\t0\tX\t0\tX\n2\tb\tlb\tv\tvm\t_\t0\tY\t1\tZ\n\n"
 
 
 def read(text: str, **options: bool) -> list[Sentence]:
-    return list(read_conllx(io.StringIO(text), name="x", **options))
+    return list(read_conllu(io.StringIO(text), name="x", format="conllx", **options))
 
 
 def test_columns() -> None:
@@ -60,20 +60,18 @@ def test_one_root_on_request() -> None:
 
 def test_writing_keeps_the_projective_columns() -> None:
     (sentence,) = read(TEXT)
-    assert format_conllx(sentence) == TEXT
+    assert format_sentence(sentence, format="conllx") == TEXT
     changed = sentence.with_layers(upos=("N", "V"), heads=(2, 0))
-    assert format_conllx(changed) == TEXT.replace("\tn\t", "\tN\t").replace(
+    assert format_sentence(changed, format="conllx") == TEXT.replace("\tn\t", "\tN\t").replace(
         "\tv\t", "\tV\t"
     ).replace("\t0\tX\t0", "\t2\tX\t0")
 
 
 def test_from_and_to_conllu() -> None:
     (sentence,) = read(TEXT)
-    assert conllu.format_sentence(sentence) == TEXT.replace("0\tX\n", "_\t_\n").replace(
-        "1\tZ\n", "_\t_\n"
-    )
-    (from_conllu,) = conllu.read_conllu(io.StringIO(FULL))
-    (back,) = read(format_conllx(from_conllu))
+    assert format_sentence(sentence) == TEXT.replace("0\tX\n", "_\t_\n").replace("1\tZ\n", "_\t_\n")
+    (from_conllu,) = read_conllu(io.StringIO(FULL))
+    (back,) = read(format_sentence(from_conllu, format="conllx"))
     assert back.forms == from_conllu.forms
     assert back.heads == from_conllu.heads
 
@@ -83,8 +81,8 @@ def test_from_and_to_conllu() -> None:
 )
 def test_spanish_corpus(name: str, sentences: int, words: int) -> None:
     path = corpus(f"conll2007/esp.{name}")
-    read = list(read_conllx(path, require_trees=True))
+    read = list(read_conllu(path, format="conllx", require_trees=True))
     assert (len(read), sum(map(len, read))) == (sentences, words)
     stream = io.StringIO()
-    assert write_conllx(read, stream) == sentences
+    assert write_corpus(read, stream, "conllx") == sentences
     assert stream.getvalue().rstrip("\n") == path.read_text(encoding="utf-8").rstrip("\n")

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import pytest
 from row_samples import FULL, row
 
-from egparse.io.conllu import format_sentence, read_conllu, write_conllu
+from egparse.io.conllu import format_sentence, read_conllu
+from egparse.io.corpus import write_corpus
 from egparse.sentences import Sentence, SurfaceToken
 
 
@@ -29,7 +30,7 @@ def changed_lines(text: str, **layers: Sequence[str] | Sequence[int]) -> dict[in
 def test_unchanged_is_unchanged() -> None:
     assert changed_lines(FULL) == {}
     stream = io.StringIO()
-    assert write_conllu(read_conllu(io.StringIO(FULL * 2)), stream) == 2
+    assert write_corpus(read_conllu(io.StringIO(FULL * 2)), stream, "conllu") == 2
     assert stream.getvalue() == FULL * 2
 
 
@@ -41,7 +42,7 @@ def test_empty_layers_keep_their_cells() -> None:
     assert changed_lines(FULL, **layers) == {}
 
 
-@pytest.mark.filterwarnings("ignore::egparse.io.enhanced.DepsWarning")
+@pytest.mark.filterwarnings("ignore::egparse.io.rows.DepsWarning")
 def test_layers_are_replaced_in_their_cells_only() -> None:
     """And DEPS, which is of another tree."""
     changed = changed_lines(

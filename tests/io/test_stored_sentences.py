@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from egparse.errors import EgparseError
-from egparse.io.whole_corpus import StoredSentences, read_whole
+from egparse.io.corpus import read_whole
+from egparse.io.stored_sentences import StoredSentences
 from egparse.sentences import Sentence, select
 from egparse.storage import scratch
 from egparse.storage.scratch import LEAST, limited

@@ -14,19 +14,15 @@ from learners.enumerated import (
     max_margin_optimum,
     random_problem,
 )
-from learners.small_problems import FAMILY, PROBLEMS, sample_trees, trees
-from scipy.optimize import minimize
+from learners.small_problems import FAMILY, PROBLEMS, trees
 from structures.test_arc_graph import listed, random_graph
 from structures.test_loopy import near_exact, propagated
 from tolerances import eps_of, rounding
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
-from egparse.learners.dca import DCA, DCAState
-from egparse.learners.learner import LearnerConfig
+from egparse.errors import EgparseError
+from egparse.learners.dca import DCA, DCAConfig, DCAState
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
-from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm, write
 from egparse.structures.second_order.arc_graph import mark_tree
 from egparse.structures.second_order.loopy import Schedule
@@ -41,8 +37,8 @@ problems = pytest.mark.parametrize("name", PROBLEMS)
 def learner_of(
     problem: Problem, beta: float = 1.0, gamma: float = 0.0, c: float = 2.0, **options: object
 ) -> tuple[DCA, DCAState]:
-    config = ExactDCAConfig(beta=beta, gamma=gamma, c=c, **options)  # type: ignore[arg-type]
-    learner = ExactDCA(problem, config)
+    config = DCAConfig(beta=beta, gamma=gamma, c=c, **options)  # type: ignore[arg-type]
+    learner = DCA(problem, config)
     return learner, learner.initialise()
 
 
@@ -149,33 +145,6 @@ def test_average_is_the_mean_of_the_weights_before_updates(name: str) -> None:
     assert [array.tobytes() for array in problem.vectors()] == last
 
 
-def test_without_averaging_the_model_is_the_last_one() -> None:
-    problem = random_problem(2)
-    learner, state = learner_of(problem, averaged=False)
-    learner.iterate(state)
-    v = problem.v.copy()
-    with learner.model_weights(state):
-        assert (problem.v == v).all()
-
-
-def test_certificate_is_of_the_exposed_weights() -> None:
-    problem = random_problem(2)
-    learner, state = learner_of(problem, c=2.0)
-    online = 0.0
-    for i in np.random.default_rng(1).permutation(learner.n):
-        online += linearised(problem, int(i), Loss())[0]
-        learner.update(state, int(i))
-    mean = online / learner.n
-    learner, state = learner_of(problem, c=2.0)
-    learner.iterate(state)
-    certificate = learner.certificate(state)
-    assert certificate.details["online_loss"] == pytest.approx(mean, rel=1e-12)
-    with learner.model_weights(state):
-        loss = sum(linearised(problem, i, Loss())[0] for i in range(learner.n))
-        assert certificate.primal == pytest.approx(loss + squared_norm(problem), rel=1e-12)
-    assert certificate.effective_iterations == 1.0
-
-
 class Underestimated(EnumeratedProblem):
     """Inference that finds too little: log Z and the maximum come out smaller than they are, and
     the paper would not learn.
@@ -264,38 +233,6 @@ def test_nothing_to_learn_is_counted() -> None:
     assert state.squared_norm == 0
 
 
-@problems
-@losses
-def test_same_seed_same_bits(name: str, beta: float, gamma: float) -> None:
-    def final(seed: int) -> bytes:
-        problem = PROBLEMS[name]()
-        config = LearnerConfig(beta=beta, gamma=gamma, c=1.0, seed=seed)
-        learner = build("dca", problem, config)
-        state = learner.initialise()
-        for _ in range(2):
-            learner.iterate(state)
-        with learner.model_weights(state):
-            return read(problem).tobytes()
-
-    assert final(1) == final(1)
-
-
-@pytest.mark.parametrize("kind", ["projective", "non-projective"])
-@losses
-def test_loss_falls_on_the_sample(kind: str, beta: float, gamma: float) -> None:
-    problem = sample_trees(25, kind)  # type: ignore[arg-type]
-    learner, state = learner_of(problem, beta, gamma, c=10.0)
-    start = learner.certificate(state).primal
-    online = []
-    for _ in range(3):
-        learner.iterate(state)
-        certificate = learner.certificate(state)
-        online.append(certificate.details["online_loss"])
-        assert math.isfinite(certificate.primal)
-    assert online[2] < online[1] < online[0]
-    assert certificate.primal < 0.6 * start
-
-
 def test_weights_that_are_no_numbers_are_an_error() -> None:
     learner, state = learner_of(random_problem(1))
     learner.problem.v[:] = np.nan  # type: ignore[attr-defined]
@@ -303,27 +240,6 @@ def test_weights_that_are_no_numbers_are_an_error() -> None:
         EgparseError, match="dual coordinate ascent: expected a finite loss of example 0, got nan"
     ):
         learner.update(state, 0)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"c": 0.0}, "expected c > 0, got c = 0"),
-        ({"beta": 0.0}, "expected beta > 0 and gamma >= 0, got beta = 0"),
-        ({"gamma": -1.0}, "gamma = -1"),
-        ({"beta": INF, "gamma": 0.0}, "the loss of the perceptron is 0 at w = 0"),
-    ],
-)
-def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build("dca", random_problem(1), LearnerConfig(**change))  # type: ignore[arg-type]
-
-
-def test_options_by_name() -> None:
-    learner = build("dca", random_problem(1), LearnerConfig(), averaged=False)
-    assert learner.initialise().average is None
-    with pytest.raises(ConfigError, match=r"learner dca: .*'speed'"):
-        build("dca", random_problem(1), LearnerConfig(), speed=3)
 
 
 @losses
@@ -343,68 +259,6 @@ def test_losses_that_are_the_same_problem(beta: float, gamma: float, a: float) -
     np.testing.assert_allclose(found[1], a * found[0], rtol=1e-9, atol=1e-12)
 
 
-def objective_of_step(
-    problem: EnumeratedProblem, i: int, loss: Loss, c: float, w: Floats, at: Floats
-) -> float:
-    """Eq. 11 at w' = ``at``."""
-    scores = problem.features[i] @ at
-    value = loss.value(problem, i, scores, np.empty(len(scores)))
-    return value + c / 2 * float((at - w) @ (at - w))
-
-
-@losses
-@pytest.mark.parametrize("c", [0.3, 3.0])
-def test_exact_subproblem_has_the_least_objective(beta: float, gamma: float, c: float) -> None:
-    """Eq. 11 at the exact step, against a general minimiser, and against eq. 15."""
-    problem = random_problem(3)
-    learner, state = learner_of(problem, beta, gamma, c, subproblem="exact", averaged=False)
-    loss, gained = Loss(beta, gamma), 0
-    for i in range(0, learner.n, 3):
-        w = problem.v.copy()
-        value, gradient, norm = linearised(problem, i, loss)
-        promised = learner.update(state, i)
-        exact = objective_of_step(problem, i, loss, c, w, problem.v)
-        closed = w - (min(1 / c, value / norm) if norm > 0 else 0.0) * gradient
-        by_eq_15 = objective_of_step(problem, i, loss, c, w, closed)
-        least = minimize(
-            lambda at, i=i, w=w: objective_of_step(problem, i, loss, c, w, at),
-            problem.v,
-            method="Nelder-Mead",
-            options={"xatol": 1e-6, "fatol": 1e-8, "maxiter": 4000, "maxfev": 4000},
-        ).fun
-        # a visit ends with a step that gains a thousandth of the loss; with the hinge loss many
-        # such steps may be left
-        slack = (0.02 if beta < INF else 0.1) * value + 1e-9
-        assert exact <= least + slack
-        assert exact <= by_eq_15 + slack
-        # weak duality: the dual rises by no more than the least objective
-        assert promised <= least + 1e-6 * (1 + value)
-        gained += exact < by_eq_15 - 1e-3 * value
-    assert gained > 0 or c == 3.0
-
-
-def test_exact_subproblem_reaches_the_optimum_of_one_example() -> None:
-    """With one example and one pass, eq. 11 is the whole problem."""
-    whole = random_problem(2)
-    problem = EnumeratedProblem(whole.structures[:1], whole.features[:1])
-    learner, state = learner_of(problem, c=0.5, subproblem="exact", averaged=False)
-    learner.iterate(state)
-    certificate = learner.certificate(state)
-    assert certificate.primal == pytest.approx(log_linear_optimum(problem, 0.5), rel=5e-3)
-    assert certificate.effective_iterations > 1
-
-
-def test_average_with_exact_subproblems() -> None:
-    problem = random_problem(1)
-    learner, state = learner_of(problem, subproblem="exact")
-    seen = []
-    for turn in range(3 * learner.n):
-        seen.append(read(problem))
-        learner.update(state, turn % learner.n)
-    with learner.model_weights(state):
-        np.testing.assert_allclose(read(problem), np.mean(seen, axis=0), rtol=1e-5, atol=2e-6)
-
-
 def test_negative_losses_are_skipped_where_asked() -> None:
     plain = random_problem(1)
     problem = Underestimated(plain.structures, plain.features)
@@ -413,12 +267,6 @@ def test_negative_losses_are_skipped_where_asked() -> None:
     details = learner.certificate(state).details
     assert details["negative"] == details["skipped"] == learner.n
     assert state.squared_norm == 0
-
-
-@pytest.mark.parametrize("option", ["subproblem", "below_zero"])
-def test_options_have_few_values(option: str) -> None:
-    with pytest.raises(ConfigError, match=f"expected a?.*{option} among .*, got 'other'"):
-        build("dca", random_problem(1), LearnerConfig(), **{option: "other"})
 
 
 def test_pseudo_marginals_do_not_bound_the_loss() -> None:

@@ -19,23 +19,20 @@ from learners.passes import eg_of, passes
 from learners.small_problems import sample_trees, trees
 from tolerances import SINGLE, STORED, bracket, rounding, stored_slack
 
-from egparse.errors import ConfigError
 from egparse.experiments.learners.published_eg import (
-    ENOUGH,
-    PASSES,
     AsPublishedConfig,
-    PublishedConfig,
-    PublishedEG,
 )
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.example_sampling import (
+from egparse.learners.eg.online import (
     MIN_VISIT_PROBABILITY,
+    EGConfig,
+    EGState,
+    OnlineEG,
     sample_examples,
     visit_probabilities,
 )
-from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.step import StepBuffers, propose_step_in_groups
-from egparse.learners.learner import LearnerConfig, in_blocks
+from egparse.learners.learner import in_blocks
 from egparse.learners.losses import HINGE, NAMED
 from egparse.parsing.tree_inference import Trees
 
@@ -161,22 +158,6 @@ def test_certificate_counts_every_evaluation(loss: str) -> None:
     assert certificate.effective_iterations == made / eg.n
 
 
-@losses
-@searches
-def test_same_seed_same_bits(loss: str, published: bool) -> None:
-    def final(seed: int) -> tuple[bytes, bytes, Certificate]:
-        problem = random_problem(5)
-        config = configured(loss, published)
-        eg = eg_of(problem, replace(config, seed=seed))
-        state = eg.initialise()
-        for _ in range(5):
-            eg.iterate(state)
-        return state.theta.tobytes(), problem.v.tobytes(), eg.certificate(state)
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
 def test_annealing_ends_at_c() -> None:
     config = EGConfig(c=0.1, anneal_from=2.0, anneal_decay=0.5, anneal_hold=2)
     assert [config.c_at(k) for k in range(4)] == pytest.approx([2.0, 2.0, 1.05, 0.575])
@@ -202,13 +183,6 @@ def test_learning_rates_neither_die_nor_grow_at_the_optimum() -> None:
     assert state.eta.max() <= 1.0
 
 
-def test_callback_hears_of_every_visit() -> None:
-    eg = PublishedEG(random_problem(8), AsPublishedConfig(c=2.0))
-    heard: list[int] = []
-    eg.iterate(eg.initialise(), heard.append)
-    assert heard == [eg.n]
-
-
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.9, 1.0])
 @pytest.mark.parametrize("kind", ["spread", "one", "none"])
 def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
@@ -225,172 +199,6 @@ def test_visits_do_the_share_of_the_work(share: float, kind: str) -> None:
     assert chances.max() <= 1.0
     chosen = sample_examples(gains, sizes, share, random)
     assert len(set(chosen.tolist())) == len(chosen)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"eta": -1.0}, "eta >= 1e-09, got -1"),
-        ({"round_fraction": 0.0}, "round_fraction >= 0.001, got 0"),
-        ({"relaxation": 2.0}, "relaxation < 2, got 2"),
-        ({"anneal_decay": 1.5}, "anneal_decay <= 1, got 1.5"),
-        ({"order": "drawn"}, "round_fraction = 1 with the drawn order, got 0.3"),
-        ({"start": "correct"}, "start among gold, uniform, got 'correct'"),
-        ({"search": "newton"}, "search among halving, quadratic, proven, got 'newton'"),
-        ({"largest_eta": 0.0}, "largest_eta >= 1e-09, got 0"),
-        ({"calibrate": 1.5}, "calibrate <= 1, got 1.5"),
-        ({"restart_eta": True}, "visit every example once with restart_eta"),
-        ({"search": "proven", "calibrate": 0.1}, "no calibrate, .* with search = 'proven'"),
-    ],
-)
-def test_configurations_that_cannot_work(change: dict[str, float], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        PublishedConfig.configured(LearnerConfig(), change)
-
-
-def test_as_published_draws_with_replacement_from_the_uniform_start() -> None:
-    eg = PublishedEG(random_problem(3, n=40), AsPublishedConfig(c=2.0))
-    visited: list[int] = []
-    eg.run_steps = lambda state, order: visited.extend(order.tolist())  # type: ignore[method-assign]
-    state = eg.initialise(3.0)
-    assert not state.theta.any()
-    for _ in range(50):
-        eg.iterate(state)
-    counts = np.bincount(visited, minlength=eg.n)
-    assert len(visited) == 50 * eg.n
-    # counts are binomial with mean 50 and variance 50 (1 - 1 / n); those of permutations have none
-    assert 0.4 < counts.var() / 50 < 2.0
-    assert len(set(visited[: eg.n])) < 0.8 * eg.n  # 1 - 1/e of them, in expectation
-
-
-def test_rounding_stops_no_line_search_where_theta_is_large() -> None:
-    """From the uniform start theta soon is in the thousands if features are large. What marginals
-    in single precision take from the entropy there is no fall of the dual: learning rates stay
-    far from the least one.
-    """
-    problem = random_problem(2, n=40)
-    for own in problem.features:
-        own *= 60.0
-    eg = PublishedEG(problem, AsPublishedConfig(c=10.0))
-    state = eg.initialise()
-    largest = 0.0
-    for _ in range(150):
-        eg.iterate(state)
-        largest = max(largest, float(np.abs(state.theta).max()))
-    assert largest > 1000.0
-    assert state.eta.min() > 1e-4
-
-
-def test_the_start_is_uniform_if_asked_for() -> None:
-    problem = random_problem(3)
-    state = PublishedEG(problem, PublishedConfig(start="uniform")).initialise(3.0)
-    entropies = [np.log(len(own)) for own in problem.structures]
-    assert state.value == pytest.approx(entropies, rel=1e-6)
-
-
-def test_rates_have_the_limit_that_is_set() -> None:
-    def largest(limit: float | None) -> float:
-        eg = PublishedEG(random_problem(7), PublishedConfig(c=50.0, largest_eta=limit))
-        state = eg.initialise()
-        for _ in range(40):
-            eg.iterate(state)
-        return float(state.eta.max())
-
-    assert largest(None) == 1.0
-    assert largest(0.6) == 0.6
-    assert largest(np.inf) > 1.05
-
-
-def radius(problem: EnumeratedProblem) -> float:
-    """max_iy |F_i' (z_i - y)|^2, by enumeration."""
-    return max(
-        float((problem.differences(i)[0] ** 2).sum(axis=1).max())
-        for i in range(len(problem.structures))
-    )
-
-
-@losses
-@seeds
-def test_no_step_at_the_proven_rate_lowers_the_dual(loss: str, seed: int) -> None:
-    """Collins et al. 2008, Lemma 7 with Fig. 2: no rate is ever halved."""
-    problem = random_problem(seed)
-    eg = eg_of(problem, replace(AsPublishedConfig.under(NAMED[loss], c=0.5), search="proven"))
-    state = eg.initialise()
-    smoothness = radius(problem) / 0.5 + (loss == "log-linear")
-    assert 0.2 / smoothness < state.first_eta <= 1 / smoothness
-    for _ in range(10):
-        eg.iterate(state)
-    assert state.evaluations == 10 * eg.n
-    assert (state.eta == state.first_eta).all()
-
-
-@pytest.mark.parametrize("c", [1.0, 20.0])
-def test_the_expected_dual_closes_in_as_fast_as_theorem_2_says(c: float) -> None:
-    """Ibid., eq. 17, for the mean over runs, at the greatest rate that is proven. Divergence of
-    the optimum from the uniform start: sum_i log |Y_i| - H(alpha*_i).
-    """
-    seeds, most = 20, 40
-    problem = random_problem(1)
-    optimum = log_linear_optimum(problem, c)
-    eta = 1.0 / (1.0 + radius(problem) / c)
-    best = OnlineEG(problem, EGConfig(c=c))
-    state = best.initialise()
-    for _ in range(300):
-        best.iterate(state)
-    logs = sum(np.log(len(own)) for own in problem.structures)
-    divergence = logs - float(state.value.sum())
-    gaps = np.empty((seeds, most))
-    for seed in range(seeds):
-        config = replace(AsPublishedConfig(c=c, seed=seed), eta=eta, growth=1.0)
-        eg = eg_of(problem, config)
-        state = eg.initialise()
-        first = optimum - eg.dual(state)
-        for t in range(most):
-            eg.iterate(state)
-            gaps[seed, t] = optimum - eg.dual(state)
-        # at the optimum a fall by rounding may halve a rate
-        assert most * eg.n <= state.evaluations <= 1.05 * most * eg.n
-    steps = np.arange(1, most + 1)  # T / n
-    bound = np.exp(-eta * steps) * (divergence / eta + first)
-    assert (gaps.mean(axis=0) <= bound + stored_slack(problem.features, c)).all()
-    assert gaps.mean(axis=0)[-1] > -1e-6 * optimum
-
-
-@losses
-def test_a_calibrated_rate_improves_nearly_all_examples_and_its_double_does_not(
-    loss: str,
-) -> None:
-    problem = random_problem(2, n=60)
-    config = replace(AsPublishedConfig.under(NAMED[loss], c=0.5), calibrate=0.5)
-    eg = eg_of(problem, config)
-    state = eg.initialise()
-    assert np.log2(state.first_eta / config.eta) % 1 == 0
-    assert (state.eta == state.first_eta).all()
-    assert state.evaluations > 0  # the search is part of the effort
-    sample = np.random.default_rng(config.seed).permutation(eg.n)[:30]
-
-    def improving(eta: float) -> float:
-        """The share of the sample that improves at each of its visits, by hand."""
-        small = EnumeratedProblem(
-            [problem.structures[i] for i in sample], [problem.features[i] for i in sample]
-        )
-        one = eg_of(small, replace(config, calibrate=0.0))
-        state, falls = one.initialise(), np.zeros(one.n)
-        for _ in range(PASSES):
-            for i in range(one.n):
-                before = one.dual(state)
-                one.take_step(state, i, eta)
-                falls[i] += one.dual(state) < before - 1e-8
-        return float((falls == 0).mean())
-
-    assert improving(state.first_eta) >= ENOUGH > improving(2 * state.first_eta)
-    # and from there the optimum is found as from any other rate
-    optimum = {"log-linear": log_linear_optimum, "max-margin": max_margin_optimum}[loss](
-        problem, 0.5
-    )
-    last = list(passes(eg, state, 60))[-1]
-    assert last.dual <= optimum + stored_slack(problem.features, 0.5) + PROVEN * optimum
-    assert last.primal <= optimum * (1.01 if loss == "log-linear" else 1.3)
 
 
 GROUPED = EGConfig(

@@ -9,14 +9,13 @@ import math
 import numpy as np
 import pytest
 from learners.enumerated import EnumeratedProblem, random_problem
-from learners.passes import eg_of, passes
+from learners.passes import passes
 from learners.slices import EACH, SLICES
 from learners.small_problems import sample_trees, sequences
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from tolerances import SINGLE, bracket, rounding, stored_slack
 
-from egparse.experiments.learners.published_eg import PublishedConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED, Loss
@@ -105,16 +104,6 @@ def test_no_step_lowers_the_dual(beta: float, gamma: float, search: str) -> None
         )
     )
     assert dual == pytest.approx(value - norm / (2 * C), rel=1e-5)
-
-
-@members
-def test_no_step_at_the_proven_rate_is_undone(beta: float, gamma: float) -> None:
-    config = PublishedConfig.under(Loss(beta, gamma), c=C, search="proven", round_fraction=1.0)
-    eg = eg_of(random_problem(4), config)
-    state = eg.initialise()
-    for _ in range(10):
-        eg.iterate(state)
-    assert state.evaluations == 10 * eg.n
 
 
 @pytest.mark.parametrize(

@@ -13,16 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import EnumeratedProblem, max_margin_optimum, random_problem
-from learners.small_problems import sample_trees, sequences, trees
+from learners.small_problems import sequences, trees
 from oracles.trees import tree_facts
 from tolerances import eps_of, rounding
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.learner import LearnerConfig
 from egparse.learners.mira import FULL, MIRA, MIRAConfig, hildreth
 from egparse.learners.problem import Problem
-from egparse.learners.registry import build
 from egparse.learners.vectors import read, squared_norm
 from egparse.types import Floats
 
@@ -249,62 +247,6 @@ def test_best_sequences_of_the_task(bigrams: bool) -> None:
         assert (np.diff(scores) <= 0).all()
         assert len({row.tobytes() for row in found}) == len(found)
         assert any((row == problem.gold(i)).all() for row in problem.k_best(i, problem.gold(i), 1))
-
-
-@problems
-@pytest.mark.parametrize("k", [1, 4])
-def test_same_seed_same_bits(name: str, k: int) -> None:
-    def final() -> bytes:
-        problem = PROBLEMS[name]()
-        learner = build("mira", problem, LearnerConfig(beta=INF, gamma=1.0, c=1.0, seed=7), k=k)
-        state = learner.initialise()
-        for _ in range(2):
-            learner.iterate(state)
-        with learner.model_weights(state):
-            return read(problem).tobytes()
-
-    assert final() == final()
-
-
-@pytest.mark.parametrize(("kind", "k"), [("projective", 5), ("non-projective", 2)])
-def test_loss_falls_on_the_sample(kind: str, k: int) -> None:
-    problem = sample_trees(15, kind)  # type: ignore[arg-type]
-    mira = MIRA(problem, MIRAConfig(c=5.0, k=k))
-    state = mira.initialise()
-    start = mira.certificate(state).primal
-    online = []
-    for _ in range(3):
-        mira.iterate(state)
-        certificate = mira.certificate(state)
-        online.append(certificate.details["online_loss"])
-    assert online[2] < online[1] < online[0]
-    assert certificate.primal < 0.6 * start
-    assert certificate.details["unsolved"] == 0
-
-
-@pytest.mark.parametrize(
-    ("config", "options", "message"),
-    [
-        ({"beta": 1.0}, {}, "MIRA expects a max-margin loss .beta = inf., got beta = 1"),
-        ({}, {"k": 0}, "expected k >= 1, got 0"),
-        (
-            {},
-            {"k": 2},
-            "k = 2 expects a problem that lists its k best structures .* got EnumeratedProblem",
-        ),
-        ({"c": -1.0}, {}, "expected c > 0"),
-    ],
-)
-def test_configurations_that_cannot_work(
-    config: dict[str, float], options: dict[str, int], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build(
-            "mira",
-            random_problem(1),
-            LearnerConfig(**{"beta": INF, "gamma": 1.0, **config}),
-            **options,
-        )  # type: ignore[arg-type]
 
 
 def test_an_example_without_structures_is_an_error() -> None:

@@ -12,10 +12,8 @@ from hypothesis.extra import numpy as arrays
 from learners.enumerated import EnumeratedProblem, random_problem
 from tolerances import eps_of, rounding
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.learners.learner import LearnerConfig
+from egparse.errors import EgparseError
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
-from egparse.learners.registry import build
 
 MOST_MISTAKES = 3000  # of the problems drawn, by the bound
 
@@ -119,30 +117,6 @@ def test_average_is_that_of_the_weights_after_each_visit(kind: type[HesitantProb
     assert problem.v.tobytes() == own != average
 
 
-def test_bits_come_back_when_the_exposed_fail() -> None:
-    learner = Perceptron(problem := hesitant(3), PerceptronConfig())
-    learner.iterate(state := learner.initialise())
-    own = problem.v.tobytes()
-    with pytest.raises(ZeroDivisionError), learner.model_weights(state):
-        raise ZeroDivisionError
-    assert problem.v.tobytes() == own
-
-
-def test_certificate_is_that_of_the_exposed_weights() -> None:
-    learner = Perceptron(problem := hesitant(5), PerceptronConfig())
-    state = learner.initialise()
-    for _ in range(3):
-        learner.iterate(state)
-    with learner.model_weights(state):
-        expected = sum(
-            (problem.structures[i] @ problem.scores(i)).max() - problem.gold(i) @ problem.scores(i)
-            for i in range(learner.n)
-        )
-    certificate = learner.certificate(state)
-    assert certificate.primal == pytest.approx(expected, abs=1e-12)
-    assert certificate.effective_iterations == 3.0
-
-
 def test_only_mistakes_cost_additions() -> None:
     problem = hesitant(4)
     learner = Perceptron(problem, PerceptronConfig())
@@ -160,48 +134,6 @@ def test_only_mistakes_cost_additions() -> None:
         learner.iterate(state)
         mistakes += state.mistakes
     assert 0 < added == mistakes < 5 * learner.n
-
-
-@pytest.mark.parametrize("averaged", [True, False])
-def test_same_seed_same_bits(averaged: bool) -> None:
-    def final(seed: int) -> bytes:
-        problem = hesitant(5, n=40)
-        learner = build("perceptron", problem, LearnerConfig(seed=seed), averaged=averaged)
-        state = learner.initialise()
-        for _ in range(2):
-            learner.iterate(state)
-        with learner.model_weights(state):
-            return problem.v.tobytes()
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
-def test_before_any_visit_the_average_is_zero() -> None:
-    learner = Perceptron(problem := hesitant(1), PerceptronConfig())
-    state = learner.initialise()
-    with learner.model_weights(state):
-        assert not problem.v.any()
-    assert learner.certificate(state).primal == 0.0
-
-
-@pytest.mark.parametrize(
-    ("config", "options", "message"),
-    [
-        (LearnerConfig(gamma=1.0), {}, r"has a fixed loss .* got beta = 1, gamma = 1"),
-        (LearnerConfig(beta=math.inf, gamma=1.0), {}, "got beta = inf, gamma = 1"),
-        (LearnerConfig(), {"average": True}, "learner perceptron: .*average"),
-    ],
-)
-def test_configurations_that_cannot_work(
-    config: LearnerConfig, options: dict[str, bool], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build("perceptron", random_problem(1), config, **options)
-
-
-def test_its_own_loss_may_be_named() -> None:
-    build("perceptron", random_problem(1), LearnerConfig(beta=math.inf, gamma=0.0))
 
 
 def test_an_example_without_a_structure_is_named() -> None:

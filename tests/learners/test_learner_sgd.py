@@ -4,8 +4,6 @@ divergence.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from learners.enumerated import (
@@ -16,10 +14,8 @@ from learners.enumerated import (
     random_problem,
 )
 
-from egparse.errors import ConfigError, EgparseError
-from egparse.learners.learner import LearnerConfig
-from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
-from egparse.learners.registry import build
+from egparse.errors import EgparseError
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.sgd import RATES, SGD, SGDConfig
 
 OTHER = Loss(2.0, 0.5)
@@ -61,20 +57,6 @@ def test_max_margin_optimum() -> None:
         <= learner.certificate(state).primal
         == pytest.approx(optimum, rel=1e-2)
     )
-
-
-@pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, SOFTMAX_MARGIN, OTHER])
-def test_every_loss_improves(loss: Loss) -> None:
-    problem = random_problem(3)
-    learner = build("sgd", problem, LearnerConfig(beta=loss.beta, gamma=loss.gamma, c=1.0))
-    state = learner.initialise()
-    primals = [objective(problem, loss, 1.0, np.zeros_like(problem.v))]
-    for _ in range(20):
-        learner.iterate(state)
-        primals.append(learner.certificate(state).primal)
-        expected = objective(problem, loss, 1.0, state.scale * problem.v)
-        assert primals[-1] == pytest.approx(expected, rel=1e-12)
-    assert primals[-1] < primals[1] < primals[0]
 
 
 @pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, PERCEPTRON])
@@ -137,19 +119,6 @@ def test_the_search_is_counted() -> None:
     assert certificate.details["eta"] == pytest.approx(certificate.details["eta0"] / 4)
 
 
-def test_same_seed_same_bits() -> None:
-    def final(seed: int) -> tuple[bytes, float]:
-        problem = random_problem(5)
-        learner = build("sgd", problem, LearnerConfig(c=2.0, seed=seed))
-        state = learner.initialise()
-        for _ in range(4):
-            learner.iterate(state)
-        return problem.v.tobytes(), state.scale
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
 def test_divergence_is_told() -> None:
     learner = SGD(random_problem(1), SGDConfig(c=1.0, eta0=1e300))
     with pytest.raises(EgparseError, match=r"expected a finite loss, got .* with eta0 = 1e\+300"):
@@ -173,23 +142,6 @@ def test_rates_that_diverge_are_out() -> None:
     learner.iterate(state := learner.initialise())
     assert state.eta0 is not None
     assert state.eta0 < 1.0
-
-
-@pytest.mark.parametrize(
-    ("config", "options", "message"),
-    [
-        (LearnerConfig(c=-1.0), {}, "sgd: expected c >= 0, got -1"),
-        (LearnerConfig(), {"eta0": 0.0}, "expected eta0 >= 1e-09, got 0"),
-        (LearnerConfig(beta=math.inf), {}, "expected an eta0 for the perceptron loss"),
-        (LearnerConfig(beta=0.0), {}, "expected beta > 0"),
-        (LearnerConfig(), {"rate": 1.0}, "learner sgd: .*rate"),
-    ],
-)
-def test_configurations_that_cannot_work(
-    config: LearnerConfig, options: dict[str, float], message: str
-) -> None:
-    with pytest.raises(ConfigError, match=message):
-        build("sgd", random_problem(1), config, **options)
 
 
 @pytest.mark.parametrize(

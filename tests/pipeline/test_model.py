@@ -35,7 +35,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import load
 from egparse.storage.model_file import read_header, read_model, write_model
-from egparse.text.splitting.training import splitter_counts
+from egparse.text.training import splitter_counts
 from egparse.training.corpus import annotated_layers, hold_out
 from egparse.training.run import train
 

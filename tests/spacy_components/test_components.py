@@ -146,7 +146,7 @@ def test_components_read_and_number_a_doc_once(
     nlp: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from egparse.features.word_table import Columns
-    from egparse.text.splitting.splitter import Splitter
+    from egparse.text.splitter import Splitter
 
     runs: list[str] = []
     for kind, name in ((Columns, "words"), (Splitter, "split")):

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 from storage.mutations import copy_of
-from text.tokenising.small_tokeniser import small_tokeniser
+from text.small_tokeniser import small_tokeniser
 
-from egparse.classes.packed import PackedTable
-from egparse.classes.table import ClassTable
+from egparse.classes.tables import ClassTable, PackedTable
 from egparse.features.templates import MAX_VALUE
 from egparse.storage.model_file import read_model
-from egparse.text.splitting.casing import N_CASINGS
+from egparse.text.word_columns import N_CASINGS
 
 SMALL = Path(__file__).with_name("en_small.msgpack")
 

@@ -93,78 +93,58 @@ def beyond(dictionary: list[Any]) -> list[Any]:
 @pytest.mark.parametrize(
     ("field", "value", "expected"),
     [
-        ("layers", ["xpos", "upos", "feats"], "morphology.layers: expected upos, xpos, feats, got"),
-        ("layers", ["upos", "upos", "feats"], "morphology.layers: expected upos, feats, got"),
-        ("layers", ["upos"], "morphology.layers: expected"),
-        ("layers", ["upos", "xpos", "spans"], "morphology.layers.2: expected one of upos, xpos"),
-        (
-            "layers",
-            ["upos", "xpos"],
-            "morphology.numbers: expected 1 to 65535 combinations of 2 tags, got an array of shape",
-        ),
-        (
-            "numbers",
-            lambda own: own.astype(np.int32),
-            "morphology.numbers: expected an array of",
-        ),
-        (
-            "numbers",
-            lambda own: own[:, 0].copy(),
-            "morphology.numbers: expected an array of",
-        ),
-        (
-            "numbers",
-            lambda own: own[:0].copy(),
-            "morphology.numbers: expected 1 to 65535",
-        ),
+        ("layers", ["xpos", "upos", "feats"], "layers: expected upos, xpos, feats, got"),
+        ("layers", ["upos", "upos", "feats"], "layers: expected upos, feats, got"),
+        ("layers", ["upos"], "layers: expected"),
+        ("layers", ["upos", "xpos", "spans"], "layers.2: expected one of upos, xpos"),
+        ("layers", ["upos", "xpos"], "numbers: expected 1 to 65535 combinations of 2 tags, got an"),
+        ("numbers", lambda own: own.astype(np.int32), "numbers: expected an array of"),
+        ("numbers", lambda own: own[:, 0].copy(), "numbers: expected an array of"),
+        ("numbers", lambda own: own[:0].copy(), "numbers: expected 1 to 65535"),
         (
             "numbers",
             lambda own: np.zeros((MOST_COMBINATIONS + 1, 3), np.uint16),
-            "morphology.numbers: expected 1 to 65535 combinations of 3 tags",
+            "numbers: expected 1 to 65535 combinations of 3 tags",
         ),
-        ("numbers", element(0, 0, 17_000), "morphology.numbers: expected numbers below"),
+        ("numbers", element(0, 0, 17_000), "numbers: expected numbers below"),
         (
             "numbers",
             lambda own: np.concatenate([own[:1], own[:-1]]),
-            "morphology.numbers: expected combinations that differ, got some twice",
+            "numbers: expected combinations that differ, got some twice",
         ),
-        ("single_features", 1, "morphology.single_features: expected"),
-        ("agreement", 1, "morphology.agreement: expected true or false, got 1"),
+        ("single_features", 1, "single_features: expected"),
+        ("agreement", 1, "agreement: expected true or false, got 1"),
         (
             "tagger.model.transitions",
             lambda own: own[:-1, :-1].copy(),
-            "morphology.tagger.model.transitions: expected {classes} classes, got ",
+            "tagger.model.transitions: expected {classes} classes, got ",
         ),
         (
             "tagger.model.transitions",
             lambda own: np.zeros((sizes().combinations,) * 2, np.float32),
-            "morphology.tagger.model.transitions: expected {classes} classes, got {combinations}",
+            "tagger.model.transitions: expected {classes} classes, got {combinations}",
         ),
         (
             "tagger.model.opening",
             lambda own: np.zeros(sizes().combinations, np.float32),
-            "morphology.tagger.model.opening: expected {classes} classes, got {combinations}",
+            "tagger.model.opening: expected {classes} classes, got {combinations}",
         ),
         (
             "tagger.model.longer",
             lambda _: [np.zeros((sizes().classes,) * 3, np.float32)],
-            "morphology.tagger.model.longer: expected a list of at most 0, got 1",
+            "tagger.model.longer: expected a list of at most 0, got 1",
         ),
         (
             "tagger.model.row_labels",
             lambda own: packed(np.full_like(plain(own), sizes().parts)),
-            "morphology.tagger.model.row_labels: expected numbers from 0 to ",
+            "tagger.model.row_labels: expected numbers from 0 to ",
         ),
-        (
-            "tagger.dictionary",
-            beyond,
-            "morphology.tagger.dictionary.0.numbers: expected numbers from 0 to ",
-        ),
-        ("tagger", None, "morphology.tagger: expected"),
+        ("tagger.dictionary", beyond, "tagger.dictionary.0.numbers: expected numbers from 0 to "),
+        ("tagger", None, "tagger: expected"),
     ],
 )
 def test_wrong_content_is_refused(tmp_path: Path, field: str, value: Any, expected: str) -> None:
-    expected = expected.format(**sizes()._asdict())
+    expected = f"morphology.{expected.format(**sizes()._asdict())}"
     assert fault_of(tmp_path, put(field, value)).startswith(expected)
 
 

@@ -75,253 +75,159 @@ UPOS = "taggers.upos.model"
         (
             f"{UPOS}.row_lengths",
             with_(lambda array: array + np.uint16(1)),
-            f"{UPOS}.row_labels: expected 14232 weights, got 10609",
+            "taggers.upos.model.row_labels: expected 14232 weights, got 10609",
         ),
-        (
-            f"{UPOS}.row_lengths",
-            with_(lambda array: array[:-1]),
-            f"{UPOS}.row_lengths: expected 3623 attributes, got 3622",
-        ),
+        (f"{UPOS}.row_lengths", with_(lambda array: array[:-1]), "3623 attributes, got 3622"),
         (
             f"{UPOS}.row_lengths",
             with_(lambda array: array.astype(np.uint64)),
-            f"{UPOS}.row_lengths.type: expected one of uint16, got 'uint64'",
+            "taggers.upos.model.row_lengths.type: expected one of uint16, got 'uint64'",
         ),
-        (
-            f"{UPOS}.row_labels",
-            with_(put(7, 17)),
-            f"{UPOS}.row_labels: expected numbers from 0 to 16, got 17",
-        ),
+        (f"{UPOS}.row_labels", with_(put(7, 17)), "numbers from 0 to 16, got 17"),
         (
             f"{UPOS}.row_labels",
             with_(lambda array: np.zeros_like(array)),
-            f"{UPOS}.row_labels: expected ascending labels in each row, got others",
+            "ascending labels in each row, got others",
         ),
         (
             f"{UPOS}.row_weights",
             lambda array, _: put(5, np.nan)(array),
-            f"{UPOS}.row_weights: expected numbers from -1e+09 to 1e+09, got nan",
+            "numbers from -1e+09 to 1e+09, got nan",
         ),
         (
             f"{UPOS}.row_weights",
             lambda array, _: array.astype(np.float32),
-            f"{UPOS}.row_weights: expected an array of float16, got an array of float32 of shape "
-            "(10609,)",
+            "an array of float16, got an array of float32 of shape (10609,)",
         ),
-        (
-            f"{UPOS}.row_weights",
-            lambda array, _: array[:-1],
-            f"{UPOS}.row_weights: expected 10609 weights, got 10608",
-        ),
-        (
-            f"{UPOS}.keys",
-            with_(lambda array: array[::-1].copy()),
-            f"{UPOS}.keys: expected ascending keys, got others",
-        ),
-        (
-            f"{UPOS}.keys",
-            with_(put(-1, 2**64 - 1)),
-            f"{UPOS}.keys: expected keys of the templates 1 to 32, got 1 to 127",
-        ),
+        (f"{UPOS}.row_weights", lambda array, _: array[:-1], "10609 weights, got 10608"),
+        (f"{UPOS}.keys", with_(lambda array: array[::-1].copy()), "ascending keys, got others"),
+        (f"{UPOS}.keys", with_(put(-1, 2**64 - 1)), "keys of the templates 1 to 32, got 1 to 127"),
         (
             f"{UPOS}.transitions",
             lambda array, _: put(3, np.inf)(array),
-            f"{UPOS}.transitions: expected numbers from -1e+09 to 1e+09 or -inf, got inf",
+            "numbers from -1e+09 to 1e+09 or -inf, got inf",
         ),
-        (
-            f"{UPOS}.transitions",
-            lambda array, _: array[:-1],
-            f"{UPOS}.transitions: expected 17 labels, got 16",
-        ),
+        (f"{UPOS}.transitions", lambda array, _: array[:-1], "17 labels, got 16"),
         (
             f"{UPOS}.longer",
             lambda _, model: [model["transitions"]] * 3,
-            f"{UPOS}.longer: expected a list of at most 0, got 3",
+            "a list of at most 0, got 3",
         ),
-        (
-            f"{UPOS}.templates",
-            lambda texts, _: texts * 6250,
-            f"{UPOS}.templates: expected a list of at most 126, got 200000",
-        ),
+        (f"{UPOS}.templates", lambda texts, _: texts * 6250, "a list of at most 126, got 200000"),
         (
             f"{UPOS}.templates",
             lambda texts, _: [*texts[:-1], "nose[0]"],
-            f"{UPOS}.templates: expected templates for this model, got template 'nose[0]': "
-            "expected one of the columns form, ",
+            "templates for this model, got template 'nose[0]': expected one of the columns form, ",
         ),
         (
             f"{UPOS}.templates",
             lambda texts, _: [*texts[:-1], "form[99999999999999999999]"],
-            f"{UPOS}.templates: expected templates for this model, got template "
-            "'form[99999999999999999999]': expected 'bias' or at most 3 cells",
+            "templates for this model, got template 'form[99999999999999999999]': expected 'bias' "
+            "or at most 3 cells",
         ),
-        (
-            f"{UPOS}.temperature",
-            lambda *_: 0.0,
-            f"{UPOS}.temperature: expected a number from 1e-09 to 1e+09, got 0.0",
-        ),
-        (
-            f"{UPOS}.temperature",
-            lambda *_: True,
-            f"{UPOS}.temperature: expected a number, got True",
-        ),
-        (f"{UPOS}.pads", lambda *_: 1, f"{UPOS}.pads: expected true or false, got 1"),
+        (f"{UPOS}.temperature", lambda *_: 0.0, "a number from 1e-09 to 1e+09, got 0.0"),
+        (f"{UPOS}.temperature", lambda *_: True, "a number, got True"),
+        (f"{UPOS}.pads", lambda *_: 1, "true or false, got 1"),
         (
             UPOS,
             lambda model, _: {**model, "more": 1},
-            f"{UPOS}: expected the fields templates, pads, keys, row_lengths, row_labels, "
-            "row_weights, transitions, opening, longer, temperature, got 'more'",
+            "the fields templates, pads, keys, row_lengths, row_labels, row_weights, transitions, "
+            "opening, longer, temperature, got 'more'",
         ),
-        (
-            "taggers.xpos.dictionary.0.numbers",
-            with_(put(0, 49)),
-            "taggers.xpos.dictionary.0.numbers: expected numbers from 0 to 48, got 49",
-        ),
+        ("taggers.xpos.dictionary.0.numbers", with_(put(0, 49)), "numbers from 0 to 48, got 49"),
         (
             "taggers.xpos.dictionary.0.numbers",
             with_(lambda array: np.zeros_like(array)),
-            "taggers.xpos.dictionary.0.numbers: expected ascending labels of each form, got others",
+            "ascending labels of each form, got others",
         ),
         (
             "taggers.xpos.dictionary.1.strings",
             lambda texts, _: [text or "a new one" for text in texts],
-            "taggers.xpos.dictionary.1.strings: expected labels for the empty suffix, got none",
+            "labels for the empty suffix, got none",
         ),
         (
             "taggers.xpos.dictionary.0.strings",
             lambda texts, _: [texts[1], *texts[1:]],
-            "taggers.xpos.dictionary.0.strings: expected texts that differ, got some twice",
+            "texts that differ, got some twice",
         ),
-        (
-            "taggers.xpos.dictionary",
-            lambda lists, _: lists[:1],
-            "taggers.xpos.dictionary: expected a list of at least 2, got 1",
-        ),
-        (
-            "statistics.casing",
-            lambda array, _: array[:-1],
-            "statistics.casing: expected 402 forms, got 401",
-        ),
-        (
-            "statistics.history",
-            lambda array, _: put(0, 21)(array),
-            "statistics.history: expected numbers from 0 to 20, got 21",
-        ),
-        (
-            "parser.pruner.filter.column",
-            lambda *_: 9,
-            "parser.pruner.filter.column: expected an integer from 0 to 8, got 9",
-        ),
+        ("taggers.xpos.dictionary", lambda lists, _: lists[:1], "a list of at least 2, got 1"),
+        ("statistics.casing", lambda array, _: array[:-1], "402 forms, got 401"),
+        ("statistics.history", lambda array, _: put(0, 21)(array), "numbers from 0 to 20, got 21"),
+        ("parser.pruner.filter.column", lambda *_: 9, "an integer from 0 to 8, got 9"),
         (
             "parser.pruner.filter.column",
             lambda *_: -(2**62),
-            "parser.pruner.filter.column: expected an integer from 0 to 8, got "
-            "-4611686018427387904",
+            "an integer from 0 to 8, got -4611686018427387904",
         ),
-        (
-            "parser.pruner.filter.frequency",
-            lambda array, _: array[:, :-1],
-            "parser.pruner.filter.frequency: expected 19 tags, got 18",
-        ),
+        ("parser.pruner.filter.frequency", lambda array, _: array[:, :-1], "19 tags, got 18"),
         (
             "parser.dictionary.starts",
             lambda array, _: put(4, 2**30)(array),
-            "parser.dictionary.starts: expected numbers that do not decrease, from 0 to 3015, got "
-            "others",
+            "numbers that do not decrease, from 0 to 3015, got others",
         ),
-        (
-            "parser.dictionary.starts",
-            lambda array, _: array[:5],
-            "parser.dictionary.starts: expected 723, got 5",
-        ),
+        ("parser.dictionary.starts", lambda array, _: array[:5], "723, got 5"),
         (
             "parser.dictionary.labels",
             lambda array, _: put(0, 36)(array),
-            "parser.dictionary.labels: expected numbers from 0 to 35, got 36",
+            "numbers from 0 to 35, got 36",
         ),
         (
             "parser.dictionary.n_tags",
             lambda *_: 2**62,
-            "parser.dictionary.n_tags: expected an integer from 1 to 32768, got "
-            "4611686018427387904",
+            "an integer from 1 to 32768, got 4611686018427387904",
         ),
-        (
-            "parser.weights.count",
-            lambda *_: 3 << 20,
-            "parser.weights.count: expected a power of two, got 3145728",
-        ),
-        (
-            "parser.weights.count",
-            lambda *_: 1,
-            "parser.weights.count: expected an integer from 256 to 268435456, got 1",
-        ),
+        ("parser.weights.count", lambda *_: 3 << 20, "a power of two, got 3145728"),
+        ("parser.weights.count", lambda *_: 1, "an integer from 256 to 268435456, got 1"),
         (
             "parser.pruner.weights.largest",
             lambda *_: float("nan"),
-            "parser.pruner.weights.largest: expected a number from 0 to 1e+09, got nan",
+            "a number from 0 to 1e+09, got nan",
         ),
-        (
-            "parser.order.siblings",
-            lambda *_: 5,
-            "parser.order.siblings: expected true or false, got 5",
-        ),
+        ("parser.order.siblings", lambda *_: 5, "true or false, got 5"),
         (
             "parser.order.single_root",
             lambda *_: False,
-            "parser.order: expected projective trees with the roots of the pruner's, exact only if "
-            "projective, got Structure(",
+            "parser.order: expected projective trees with the roots of the pruner's, exact only "
+            "if projective, got Structure(",
         ),
         (
             "parser.templates.siblings",
             lambda texts, _: texts * 40_000,
-            "parser.templates.siblings: expected a list of at most 256, got 200000",
+            "a list of at most 256, got 200000",
         ),
         (
             "parser.pruner.templates",
             lambda *_: ["h.form + d.form"],
-            "parser.pruner.templates: expected templates for this model, got expected at least two "
-            "arc templates without form, stem, got 0",
+            "templates for this model, got expected at least two arc templates without form, "
+            "stem, got 0",
         ),
-        (
-            "labeller.of_root",
-            lambda *_: [],
-            "labeller.of_root: expected a list of at least 1, got 0",
-        ),
-        (
-            "labeller.of_words",
-            lambda *_: [3, 3],
-            "labeller.of_words: expected ascending integers from 0 to 50, got [3, 3]",
-        ),
-        (
-            "labeller.of_root",
-            lambda *_: [51],
-            "labeller.of_root: expected ascending integers from 0 to 50, got [51]",
-        ),
+        ("labeller.of_root", lambda *_: [], "a list of at least 1, got 0"),
+        ("labeller.of_words", lambda *_: [3, 3], "ascending integers from 0 to 50, got [3, 3]"),
+        ("labeller.of_root", lambda *_: [51], "ascending integers from 0 to 50, got [51]"),
         (
             "vocabularies",
             lambda vocabularies, _: {"form": vocabularies["form"]},
-            f"{UPOS}.templates: expected templates for this model, got template 'normal[0]': "
-            "expected one of the columns form, ",
+            "taggers.upos.model.templates: expected templates for this model, got template "
+            "'normal[0]': expected one of the columns form, ",
         ),
-        ("scheme", lambda *_: "bilou", "scheme: expected one of iob2, iobes, got 'bilou'"),
-        ("header.language", lambda *_: "../x", "language: expected the code of a language, got"),
+        ("scheme", lambda *_: "bilou", "one of iob2, iobes, got 'bilou'"),
+        ("header.language", lambda *_: "../x", "the code of a language, got"),
         (
             "header.layers",
             lambda layers, _: layers[:-1],
-            "layers: expected upos, xpos, feats, spans, heads, deprels, got upos, xpos, feats, "
-            "spans, heads",
+            "upos, xpos, feats, spans, heads, deprels, got upos, xpos, feats, spans, heads",
         ),
         (
             "header.labels.upos.3",
             lambda *_: "NO\tUN",
-            r"labels.upos: expected labels without tabs and line ends, got one with '\t'",
+            "labels.upos: expected labels without tabs and line ends, got one with '\\t'",
         ),
         (
             "header.labels.upos.3",
             lambda *_: "NOUN",
             "labels.upos: expected texts that differ from each other, got some twice",
         ),
-        ("header.labels.upos", lambda *_: [], "labels.upos: expected a list of at least 1, got 0"),
+        ("header.labels.upos", lambda *_: [], "a list of at least 1, got 0"),
         *(
             (f"header.labels.{layer}.3", lambda *_, to=label: to, f"labels.{layer}: {expected}")
             for layer in ("upos", "xpos", "feats", "deprels")
@@ -346,26 +252,23 @@ UPOS = "taggers.upos.model"
             "labels.spans: expected a tag O or TYPE after one of B, I, E, S and a hyphen, got "
             "'L-PER'",
         ),
-        (
-            "header.record.tasks.upos.primal",
-            lambda *_: "much",
-            "record.tasks.upos.primal: expected a number, got 'much'",
-        ),
-        ("header.config.upos", lambda *_: 3, "config.upos: expected a map, got 3"),
+        ("header.record.tasks.upos.primal", lambda *_: "much", "a number, got 'much'"),
+        ("header.config.upos", lambda *_: 3, "a map, got 3"),
         (
             "header.config.upos.c",
             lambda *_: b"ab",
-            "config.upos.c: expected a text, a number, a truth value, a list or a map, got bytes "
-            "of length 2",
+            "a text, a number, a truth value, a list or a map, got bytes of length 2",
         ),
     ],
 )
 def test_a_wrong_field_is_named(tmp_path: Path, field: str, change: Change, expected: str) -> None:
+    """``expected`` follows the name of the field, or names another one."""
     text = fault_of(tmp_path, field, change)
-    if expected.endswith(("got", "(", ", ", "cells", "(")):
-        assert text.startswith(expected)
+    possible = expected, f"{field.removeprefix('header.')}: expected {expected}"
+    if expected.endswith(("got", "(", ", ", "cells")):
+        assert text.startswith(possible)
     else:
-        assert text == expected
+        assert text in possible
 
 
 def test_a_faulty_header_is_refused_without_the_payload(tmp_path: Path) -> None:

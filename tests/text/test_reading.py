@@ -1,22 +1,30 @@
-"""Reading text by a tokeniser: the text can be given back, whatever it is, however it comes."""
+"""Reading text by a tokeniser or by spaCy's rules: the text can be given back, whatever it is,
+however it comes.
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lines_run import lines_run
+from plain_reading import read_text
 from properties import examples
-from text.tokenising.small_tokeniser import small_tokeniser, text_of
+from text.small_tokeniser import small_tokeniser, text_of
 
-from egparse.errors import CorpusError
+from egparse.errors import CorpusError, EgparseError
+from egparse.io import spacy_rules
 from egparse.io.conllu import format_sentence, read_conllu
+from egparse.io.spacy_rules import MAX_RUN
 from egparse.sentences import Sentence, blanks_after, escaped, unescaped
 from egparse.text import reading as module
-from egparse.text.reading import TOKEN_RANGE, PlainText, TextReader
+from egparse.text.reading import MAX_CHARACTERS, TOKEN_RANGE, PlainText, TextReader
 from egparse.text.rules import MAX_WORDS
 
 ODD = "ab.Z'1 \n\r\t-,\u00a0\u200b\u2028\x85\x0b|\\_=\u00e9\u6f22\U0001f600\u200d\ufe0f\x00\x07@:/"
@@ -142,47 +150,6 @@ def test_documents_paragraphs_and_ids() -> None:
     assert next(TextReader(reading, 7).sentences("A")).sentence_id == "7"
 
 
-def test_nothing() -> None:
-    assert read("") == read(" \n\n\t") == []
-
-
-def test_sources(tmp_path: Path) -> None:
-    text = "Écoutez ! Ça va ?\r\n\r\nOui.\r\n"
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    expected = read(text)
-    assert text_of(expected) == text
-    for source in (path, io.BytesIO(text.encode()), io.StringIO(text, newline="")):
-        assert read(source) == expected
-    found = TextReader(PlainText(small_tokeniser())).sentences(
-        io.BytesIO(text.encode("utf-16")), encoding="utf-16"
-    )
-    assert list(found) == expected
-
-
-def test_faults() -> None:
-    with pytest.raises(CorpusError, match="<stream>:3: expected UTF-8 text, got the byte 0xe4"):
-        read(io.BytesIO(b"a\n\nb\xe4 c\n"))
-    with pytest.raises(CorpusError, match="<text>:2: expected UTF-8 text, got the lone surrogate"):
-        read("a\n\udc80")
-    with pytest.raises(ValueError, match="positive number of words, got 0"):
-        read("a", max_words=0)
-
-
-def test_long_sentences_are_cut_after_clauses() -> None:
-    text = "one two, three four five six seven eight nine ten"
-    sentences = read(text, max_words=4)
-    assert [len(one) for one in sentences] == [3, 4, 4]
-    assert text_of(sentences) == text
-
-
-def test_a_long_line_without_blanks() -> None:
-    text = "x" * 400_000 + "." + "y-" * 400_000 + " z"
-    sentences = read(text)
-    assert text_of(sentences) == text
-    assert max(map(len, sentences)) <= MAX_WORDS
-
-
 def test_who_waits_gets_what_has_arrived() -> None:
     reader = TextReader(PlainText(small_tokeniser()))
     released: list[Sentence] = []
@@ -207,3 +174,170 @@ def test_words_are_made_of_tokens() -> None:
     assert [one.forms for one in read("A b.", expander=Doubled())] == [
         ("A", "b", ".", "A", "b", ".")
     ]
+
+
+def test_sources(tmp_path: Path) -> None:
+    text = "Écoutez ! Ça va ?\r\n\r\nOui.\r\n"
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    raw = text.encode()
+    for source in (lambda: path, lambda: io.BytesIO(raw), lambda: io.StringIO(text, newline="")):
+        assert text_of(read(source())) == text
+        assert list(read_text(source(), "xx")) == list(read_text(text, "xx"))  # type: ignore[arg-type]
+    assert [one.forms for one in read_text(text, "xx")] == [
+        ("Écoutez", "!"), ("Ça", "va", "?"), ("Oui", "."),
+    ]  # fmt: skip
+    utf_16 = io.BytesIO(text.encode("utf-16"))
+    found = TextReader(PlainText(small_tokeniser())).sentences(utf_16, encoding="utf-16")
+    assert list(found) == read(text)
+    for nothing in ("", " \n\t\n", "\n\n\n"):
+        assert read(nothing) == list(read_text(nothing)) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        (b"a\n\nb\xe4 c\n", "t:3: expected UTF-8 text, got the byte 0xe4"),
+        (b"a\n\xc3", "t:2: expected UTF-8 text, got an end inside a character"),
+        ("a\n\udc80", r"t:2: expected UTF-8 text, got the lone surrogate '.udc80'"),
+    ],
+)
+def test_faults_of_texts(content: bytes | str, fault: str) -> None:
+    source = io.BytesIO(content) if isinstance(content, bytes) else io.StringIO(content)
+    with pytest.raises(CorpusError, match=fault):
+        list(read_text(source, name="t"))
+
+
+def test_faults(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="<text>:2: expected UTF-8 text"):
+        read("a\n\udc80")
+    with pytest.raises(ValueError, match="expected a positive number of words, got 0"):
+        read("a", max_words=0)
+    with pytest.raises(EgparseError, match=r"none\.txt: cannot be read: No such file"):
+        list(read_text(tmp_path / "none.txt"))
+    for code in ("zz", "lex_attrs"):  # the second is a module of spaCy, but no language
+        fault = f"language '{code}': spaCy has no tokenisation rules for it; expected a code"
+        with pytest.raises(EgparseError, match=fault):
+            list(read_text("a", code))
+
+
+def spoken(sentence: Sentence) -> str:
+    """The text that forms and SpaceAfter=No say."""
+    pairs = zip(sentence.forms, sentence.misc, strict=True)
+    return "".join(form + (" " if blanks_after(misc) else "") for form, misc in pairs)
+
+
+def test_words_spaces_sentences() -> None:
+    sentences = list(
+        read_text('Hello  world. "How are\nyou?" I asked.\n \t\nMr. Smith, e.g. (here)\n\n\n')
+    )
+    assert [spoken(s) for s in sentences] == [
+        "Hello world. ",
+        '"How are you?" ',
+        "I asked. ",
+        "Mr. Smith, e.g. (here) ",
+    ]
+    assert [s.sentence_id for s in sentences] == ["1", "2", "3", "4"]
+    assert sentences[0].forms == ("Hello", "world", ".")
+    assert sentences[0].misc == (
+        "SpacesAfter=\\s\\s|TokenRange=0:5",
+        "SpaceAfter=No|TokenRange=7:12",
+        "TokenRange=12:13",
+    )
+    assert sentences[3].forms[:3] == ("Mr.", "Smith", ",")
+    written = format_sentence(sentences[1])
+    assert written.startswith('# sent_id = 2\n# text = "How are you?"\n1\t"\t')
+    assert next(read_conllu(io.StringIO(written))).forms == sentences[1].forms
+
+
+def test_long_sentences_are_cut_after_clauses_or_at_blanks() -> None:
+    clauses = list(read_text("one two three, " * 30, max_words=10))
+    assert {len(s) for s in clauses} == {8}
+    assert all(s.forms[-1] == "," for s in clauses)
+    blanks = list(read_text("one two " * 30, max_words=7))
+    assert [len(s) for s in blanks] == [7] * 8 + [4]
+    attached = list(read_text("(" * 21, max_words=10))
+    assert [len(s) for s in attached] == [10, 10, 1]
+    assert [blanks_after(misc) for misc in attached[0].misc] == [""] * 10
+    assert max(map(len, read_text("word " * 1000))) == MAX_WORDS
+    text = "one two, three four five six seven eight nine ten"
+    assert [len(one) for one in read(text, max_words=4)] == [3, 4, 4]
+    assert text_of(read(text, max_words=4)) == text
+    text = "x" * 400_000 + "." + "y-" * 400_000 + " z"
+    assert text_of(read(text)) == text
+    assert max(map(len, read(text))) <= MAX_WORDS
+
+
+def test_long_runs_and_paragraphs_are_cut() -> None:
+    run = "x" * (2 * MAX_RUN + 5)
+    (sentence,) = read_text(f"a {run} end.")
+    assert sentence.forms == ("a", run, "end", ".")
+    assert spoken(sentence) == f"a {run} end."
+    paragraph = "wort " * (MAX_CHARACTERS // 4)
+    assert sum(map(len, read_text(paragraph, "xx"))) == MAX_CHARACTERS // 4
+    assert {form for s in read_text(paragraph, "xx") for form in s.forms} == {"wort"}
+
+
+def test_the_vocabulary_is_thrown_away_when_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n\n".join(f"wort{k} und wort{k + 1}." for k in range(300))
+    expected = list(read_text(text, "xx"))
+    monkeypatch.setattr(
+        spacy_rules, "MAX_STRINGS", len(spacy_rules.rules_of("xx").vocab.strings) // 2
+    )
+    assert list(read_text(text, "xx")) == expected
+
+
+def test_threads_do_not_share() -> None:
+    text = "A few words. And more, of course!\n\n" * 50
+    expected = list(read_text(text))
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: list(read_text(text)), range(4))) == [expected] * 4
+
+
+def test_the_file_is_not_read_ahead() -> None:
+    class Endless(io.RawIOBase):
+        read_so_far = 0
+
+        def readable(self) -> bool:
+            return True
+
+        def read(self, size: int = -1) -> bytes:
+            self.read_so_far += 1
+            return b"One more sentence.\n\n"
+
+    stream = Endless()
+    found = islice(read_text(stream), 10)  # type: ignore[arg-type]
+    assert [one.sentence_id for one in found] == [str(k) for k in range(1, 11)]
+    assert stream.read_so_far <= 12
+
+
+@examples(60)
+@given(
+    st.text(
+        st.one_of(st.characters(codec="utf-8"), st.sampled_from(" \n\r\t.,!?\"'()")), max_size=60
+    )
+)
+def test_no_letter_is_lost(text: str) -> None:
+    sentences = list(read_text(text, "xx"))
+    assert "".join("".join("".join(s.forms) for s in sentences).split()) == "".join(text.split())
+    assert all(form.strip() for s in sentences for form in s.forms)
+    runs = "".join(spoken(s) for s in sentences).split()
+    assert runs == text.split()
+
+
+@pytest.mark.parametrize("letter", ["x", "\u0301", "字"])
+def test_an_unbroken_word_is_one_word(letter: str) -> None:
+    (sentence,) = read_text(letter * 200_000 + "\n", "xx")
+    assert sentence.forms == (letter * 200_000,)
+
+
+def test_runs_of_punctuation_are_many_words_wherever_they_are_cut() -> None:
+    for length in (MAX_RUN - 1, MAX_RUN, MAX_RUN + 1, 2 * MAX_RUN + 7):
+        assert sum(map(len, read_text("(" * length))) == length
+
+
+def test_text_without_line_ends_takes_linear_time() -> None:
+    def run(length: int) -> int:
+        return lines_run(lambda: list(read_text("ab cd" * (length // 5), "xx")))
+
+    assert run(400_000) < 5 * run(100_000)

@@ -16,8 +16,7 @@ from egparse.fitting.jobs import Jobs, present_jobs, working_with
 from egparse.fitting.progress import Iteration, Step, silent
 from egparse.storage.model_file import read_header
 from egparse.training import run as training
-from egparse.training.background import Background
-from egparse.training.run import train
+from egparse.training.run import Background, train
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from training.test_partial import blanked, only
 
 from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
-from egparse.fitting.checkpoints.journal import Journal
+from egparse.fitting.journal import Journal
 from egparse.fitting.progress import Iteration, Step
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import Trained, train

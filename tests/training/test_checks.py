@@ -9,7 +9,7 @@ import pytest
 from sample_treebank import quick, sample
 
 import egparse
-from egparse.config.reading import load_config
+from egparse.config.reading import check_config, load_config
 from egparse.config.sections import TaggerConfig, TrainConfig
 from egparse.errors import ConfigError, EgparseError
 from egparse.fitting.progress import Iteration, Step
@@ -121,11 +121,11 @@ def test_few_sentences_need_no_setting() -> None:
 )
 def test_sections_made_in_python_are_checked(section: Any, expected: str) -> None:
     with pytest.raises(ConfigError, match=expected):
-        TrainConfig(upos=section)
+        check_config({"upos": section}, "settings")
 
 
 def test_a_section_made_in_python_may_be_a_table() -> None:
-    config = TrainConfig(upos={"c": 5})  # type: ignore[arg-type]
+    config = check_config({"upos": {"c": 5}})
     assert config == replace(TrainConfig(), upos=replace(TrainConfig().upos, c=5.0))
     assert check_settings(config) == config
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from egparse.sentences import Sentence, Source
-from egparse.training.corpus import deal
+from egparse.training.run import deal
 
 
 def _sentence(*before: str) -> Sentence:

@@ -22,8 +22,7 @@ from sample_treebank import (
 )
 
 from egparse.config.reading import read_config
-from egparse.config.sections import TrainConfig
-from egparse.config.tasks import joint_layers, section_of
+from egparse.config.sections import TrainConfig, joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.request import Request
 from egparse.fitting.progress import Iteration

@@ -7,25 +7,15 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, TextIO
 
 from egparse.cli.annotating.inputs import ENDINGS, InputFile
-from egparse.cli.annotating.resuming import (
-    CompressedSink,
-    Partial,
-    Resumption,
-    Sink,
-    give_name,
-    journal_path,
-    partial_path,
-    resumption,
-    sync_files,
-)
-from egparse.cli.files import STANDARD, Kind, check_folder, check_output, identity, kind_of, opened
+from egparse.cli.annotating.resuming import CompressedSink, Partial, Resumption, Sink, sync_files
+from egparse.cli.files import STANDARD, Kind, check_output, identity, kind_of, opened
 from egparse.cli.options import PLAIN, InputFormat, OutputFormat
 from egparse.errors import EgparseError, one_line
 from egparse.io.columns import LAYOUTS
@@ -39,8 +29,9 @@ _JSON_MARK = b'"newdoc": '
 """Not part of any string in JSON, where quotes are escaped."""
 
 
-class Asked(NamedTuple):
-    """What the arguments say of inputs and outputs."""
+@dataclass(frozen=True)
+class Request:
+    """What the arguments say: inputs, outputs, and how inputs are read and annotated."""
 
     model: Path
     files: Sequence[InputFile]
@@ -49,6 +40,33 @@ class Asked(NamedTuple):
     format: InputFormat = InputFormat.AUTO
     output_format: OutputFormat | None = None
     force: bool = False
+    encoding: str = "utf-8"
+    gold_tags: bool = False
+    respect_input: bool = False
+    marginals: bool = False
+    exceptions: str | None = None
+
+    @property
+    def of_annotation(self) -> dict[str, Any]:
+        """Options of ``Model.annotate``."""
+        return {
+            "gold_tags": self.gold_tags,
+            "respect_input": self.respect_input,
+            "probabilities": self.marginals,
+        }
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All that the output depends on beside model and inputs, by the names of options."""
+        return {
+            "--format": str(self.format),
+            "--output-format": self.output_format and str(self.output_format),
+            "--encoding": self.encoding,
+            "--gold-tags": self.gold_tags,
+            "--respect-input": self.respect_input,
+            "--marginals": self.marginals,
+            "--exceptions": self.exceptions,
+        }
 
 
 class Document(NamedTuple):
@@ -59,24 +77,22 @@ class Document(NamedTuple):
     format: str
 
 
-class StreamSink:
-    """A text stream; standard output and files are written to by their bytes."""
+class _TextSink:
+    """A stream that takes text alone, such as standard output in a notebook."""
 
     def __init__(self, stream: TextIO) -> None:
+        self.flush = stream.flush
         self._stream = stream
-        self._binary = getattr(stream, "buffer", None)
 
     def write(self, data: bytes) -> None:
-        if self._binary is None:
-            self._stream.write(data.decode())
-        else:
-            self._binary.write(data)
-
-    def flush(self) -> None:
-        self._stream.flush()
+        self._stream.write(data.decode())
 
 
-class Joined(AbstractContextManager["Joined"]):
+def _sink(stream: TextIO) -> Sink:
+    return getattr(stream, "buffer", None) or _TextSink(stream)
+
+
+class Joined:
     """All documents in one output. If there are several files, a comment ``# newdoc id`` names each
     in CoNLL-U, by its name below the folder that was given, if these differ, unless it has such a
     comment itself; so does the key ``newdoc`` in JSON. ``output`` is the format if it was asked
@@ -100,15 +116,6 @@ class Joined(AbstractContextManager["Joined"]):
             self._last = Document(number, files[number], format)
             self._frame.begun = state["begun"]
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self._sink.write(self._frame.end())
-
     def write(self, document: Document, data: bytes) -> None:
         """Write whole sentences of a document, in UTF-8; the document before it has ended.
 
@@ -125,12 +132,11 @@ class Joined(AbstractContextManager["Joined"]):
                 )
             self._last = document
             if self._marks:
-                data = _marked(data, document.format, self._name(document.file))
+                file = document.file
+                short = self._short or file.path == STANDARD
+                name = one_line(str(file.relative if short else file.path))
+                data = _marked(data, document.format, name)
         self._sink.write(self._frame.add(data, new_document=new))
-
-    def _name(self, file: InputFile) -> str:
-        short = self._short or file.path == STANDARD
-        return one_line(str(file.relative if short else file.path))
 
     def end(self, document: Document) -> None:
         """Complete a document, perhaps an empty one."""
@@ -138,6 +144,10 @@ class Joined(AbstractContextManager["Joined"]):
     def flush(self) -> None:
         """Hand over what has been written, where somebody may wait for it."""
         self._sink.flush()
+
+    def finish(self) -> None:
+        """Write what completes the output."""
+        self._sink.write(self._frame.end())
 
     def save(self) -> dict[str, Any]:
         """Have all that was written on the disk; returns what is needed to go on from there."""
@@ -148,64 +158,51 @@ class Joined(AbstractContextManager["Joined"]):
         return state
 
 
-class Separate(AbstractContextManager["Separate"]):
-    """Each document in a file below a folder, which is replaced when the document is complete. With
-    a ``state``, the first one goes on where ``save`` of an interrupted run was.
+class Separate:
+    """Each document in a file below a folder, which is replaced when the document is complete; the
+    methods are those of ``Joined``. The file that is being written is in the ``stack``. With a
+    ``state``, the first one goes on where ``save`` of an interrupted run was.
 
     Raises:
         EgparseError: two of the files would have one output, or an output would replace an input.
     """
 
-    def __init__(self, asked: Asked, state: Mapping[str, Any] | None = None) -> None:
-        assert asked.output_dir is not None
-        self._folder = asked.output_dir
-        self._force = asked.force
-        self._inputs = [asked.model, *(file.path for file in asked.files)]
-        self._state = state
-        self._open = ExitStack()
+    def __init__(
+        self, request: Request, stack: ExitStack, state: Mapping[str, Any] | None = None
+    ) -> None:
+        assert request.output_dir is not None
+        self._folder, self._force = request.output_dir, request.force
+        self._inputs = [request.model, *(file.path for file in request.files)]
+        self._stack, self._state = stack, state
         self._sink: Sink | None = None
         self._finished: list[Path] = []
         self._frame = Frame("conllu")
         self._outputs = {
-            file: output_path(
-                self._folder,
-                file.relative,
-                asked.output_format or expected_format(file.relative, asked.format),
-            )
-            for file in asked.files
+            file: output_path(self._folder, file.relative, expected_format(file.relative, request))
+            for file in request.files
         }
-        _check_outputs(self._outputs, self._inputs)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._open.__exit__(kind, error, trace)
-        if kind is None:
-            sync_files(self._finished)
+        self._check_outputs()
 
     def write(self, document: Document, data: bytes) -> None:
-        """See ``Joined``."""
         self._opened(document).write(self._frame.add(data))
 
     def end(self, document: Document) -> None:
-        """See ``Joined``."""
         sink = self._opened(document)
         sink.write(self._frame.end())
         if isinstance(sink, Partial):
             self._finished.append(sink.complete())
-        self._open.close()
+        self._stack.close()
         self._sink = None
 
     def flush(self) -> None:
         """Do nothing: nobody sees a file before it is complete."""
 
-    def save(self) -> dict[str, Any]:
-        """See ``Joined``."""
+    def finish(self) -> None:
         sync_files(self._finished)
         self._finished = []
+
+    def save(self) -> dict[str, Any]:
+        self.finish()
         if not isinstance(self._sink, Partial):
             return {}
         return {"length": self._sink.sync(), "begun": self._frame.begun}
@@ -215,95 +212,80 @@ class Separate(AbstractContextManager["Separate"]):
             path = output_path(self._folder, document.file.relative, document.format)
             if path != self._outputs[document.file]:  # the name did not tell the format
                 self._outputs[document.file] = path
-                _check_outputs(self._outputs, self._inputs)
+                self._check_outputs()
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path, _kind_of_format(document.format), {}, force=self._force)
             self._frame = Frame(document.format)
             if self._state is None:
-                self._sink = StreamSink(self._open.enter_context(opened(path)))
+                self._sink = _sink(self._stack.enter_context(opened(path)))
             else:
                 state, self._state = self._state, {}
                 self._frame.begun = state.get("begun", False)
                 self._sink = Partial(path, None, state.get("length", 0))
-                self._open.callback(self._sink.close)
+                self._stack.callback(self._sink.close)
         return self._sink
+
+    def _check_outputs(self) -> None:
+        """Raise EgparseError if an output would replace another one or an input."""
+        owners: dict[str, InputFile] = {}
+        inputs = {identity(path) for path in self._inputs} - {None}
+        for file, path in self._outputs.items():
+            other = owners.setdefault(os.path.realpath(path), file)
+            if other is not file:
+                raise EgparseError(
+                    f"{path}: expected one input for each output, got {other.label} and "
+                    f"{file.label}"
+                )
+            if identity(path) in inputs:
+                raise EgparseError(
+                    f"{path}: expected another file for the output, got an input, which it would "
+                    "destroy"
+                )
 
 
 Documents = Joined | Separate
 
 
-def opened_resumption(
-    stack: ExitStack, asked: Asked, options: Mapping[str, Any]
-) -> Resumption | None:
-    """The journal of a run with some options that change its output. None if an interrupted run was
-    complete but for the name of its output, which it has now.
-
-    Raises:
-        EgparseError: no output that could be taken up again, a journal of another run, or an input
-            that has changed.
-    """
-    journal = journal_path(asked.output, asked.output_dir)
-    if asked.output_dir is not None:
-        check_folder(asked.output_dir)
-    else:
-        _check_joined(asked)
-    with ExitStack() as own:
-        found = own.enter_context(resumption(journal, asked.model, asked.files, options))
-        if not found.is_complete:
-            stack.enter_context(own.pop_all())
-            return found
-        assert asked.output is not None
-        target = Path(os.path.realpath(asked.output))
-        if partial_path(target).exists():
-            give_name(target)
-            sync_files([target])
-        return None
-
-
 @contextmanager
-def opened_documents(asked: Asked, found: Resumption | None) -> Iterator[Documents]:
-    """The outputs, checked and opened.
+def opened_documents(request: Request, found: Resumption | None) -> Iterator[Documents]:
+    """The outputs, checked and opened; they are finished if the block ends without an error.
 
     Raises:
         EgparseError: an output would destroy something, or cannot be written.
     """
-    state = None if found is None else found.state
+    state, target = None if found is None else found.state, request.output
     with ExitStack() as stack:
-        if asked.output_dir is not None:
-            yield stack.enter_context(Separate(asked, state))
+        documents: Documents
+        if request.output_dir is not None:
+            documents = Separate(request, stack, state)
+            yield documents
+            documents.finish()
             return
-        _check_joined(asked)
-        compressor = None if asked.output is None else compressor_of(asked.output.name)
+        check_joined(request)
+        compressor = None if target is None else compressor_of(target.name)
         sink: Sink
-        if found is not None and asked.output is not None:
-            sink = stack.enter_context(_partial(asked.output, found))
+        if found is not None and target is not None:
+            sink = stack.enter_context(found.output(target, compressor))
         else:
-            sink = StreamSink(stack.enter_context(opened(asked.output)))
+            sink = _sink(stack.enter_context(opened(target)))
             if compressor is not None:
-                sink = stack.enter_context(CompressedSink(sink, compressor))
-        yield stack.enter_context(Joined(sink, asked.files, asked.output_format, state))
+                sink = CompressedSink(sink, compressor)
+        documents = Joined(sink, request.files, request.output_format, state)
+        yield documents
+        documents.finish()
+        if isinstance(sink, CompressedSink):
+            sink.finish()
 
 
-@contextmanager
-def _partial(target: Path, found: Resumption) -> Iterator[Partial]:
-    """An output that goes on where an interrupted run was, and gets its name at the end."""
-    partial = Partial(target, compressor_of(target.name), found.state.get("length", 0))
-    try:
-        yield partial
-        partial.sync()
-        found.record_completion()
-        sync_files([partial.complete()])
-    finally:
-        partial.close()
-
-
-def expected_format(relative: Path, asked: str) -> str:
+def expected_format(relative: Path, request: Request) -> str:
     """The format of the output as far as it is known before an input is read: what was asked for,
     or what the name tells, or CoNLL-U.
     """
-    if asked in CORPORA:
-        return asked
-    return "conllu" if asked in PLAIN else format_of_name(relative.name) or "conllu"
+    if request.output_format is not None:
+        return request.output_format
+    if request.format in CORPORA:
+        return request.format
+    return "conllu" if request.format in PLAIN else format_of_name(relative.name) or "conllu"
 
 
 def output_path(folder: Path, relative: Path, format: str) -> Path:
@@ -318,42 +300,23 @@ def output_path(folder: Path, relative: Path, format: str) -> Path:
     return folder / relative.with_name(f"{stem}.{'txt' if format == 'text' else format}")
 
 
-def _check_outputs(paths: Mapping[InputFile, Path], inputs: Iterable[Path]) -> None:
-    """Check that outputs replace neither each other nor an input.
-
-    Raises:
-        EgparseError: one of them would.
-    """
-    owners: dict[str, InputFile] = {}
-    kept = {identity(path) for path in inputs} - {None}
-    for file, path in paths.items():
-        other = owners.setdefault(os.path.realpath(path), file)
-        if other is not file:
-            raise EgparseError(
-                f"{path}: expected one input for each output, got {other.label} and {file.label}"
-            )
-        if identity(path) in kept:
-            raise EgparseError(
-                f"{path}: expected another file for the output, got an input, which it would "
-                "destroy"
-            )
-
-
-def _check_joined(asked: Asked) -> None:
+def check_joined(request: Request) -> None:
     """Raise EgparseError if one output for all inputs would destroy something."""
-    files, output = asked.files, asked.output
+    files, output = request.files, request.output
     # One corpus may be replaced by its annotation, which keeps all that it holds.
     alone = (
         output is not None
         and len(files) == 1
         and compressor_of(output.name) is None
-        and asked.output_format in (None, OutputFormat.CONLLU)
+        and request.output_format in (None, OutputFormat.CONLLU)
         and kind_of(files[0].path, as_it_is=True) is Kind.CORPUS
     )
     others = [] if alone else files
-    inputs = {f"the input {file.path}": file.path for file in others} | {"the model": asked.model}
-    kind = _kind_of_format(asked.output_format or "conllu")
-    check_output(output, kind, inputs, force=asked.force, regular=False)
+    inputs = {f"the input {file.path}": file.path for file in others}
+    kind = _kind_of_format(request.output_format or "conllu")
+    check_output(
+        output, kind, inputs | {"the model": request.model}, force=request.force, regular=False
+    )
 
 
 def _kind_of_format(format: str) -> Kind:

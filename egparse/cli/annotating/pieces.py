@@ -24,8 +24,7 @@ from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.inputs import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.text.plain_formats import PLAIN_FORMATS, TEXT, read_plain
-from egparse.text.reading import PartsOfText
+from egparse.text.reading import PLAIN_FORMATS, TEXT, PartsOfText, read_plain
 
 CHUNK = 1 << 19
 """Bytes of a corpus that a passage has, up to the next end of a sentence: about as many words as
@@ -100,7 +99,7 @@ def passages(
         return
     if format in PLAIN_FORMATS:
         # what words are found in lines takes hardly any time, but for the format sentences
-        for some in batches(read_plain(model, source, format, name=name), BATCH_WORDS):
+        for some in batches(read_plain(model.plain_text, source, format, name=name), BATCH_WORDS):
             yield Passage(name, format, list(some))
         return
     chunks = split(source, size, name)

@@ -15,27 +15,22 @@ import io
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
 from egparse.cli.annotating.inputs import InputFile, address_of
-from egparse.cli.files import STANDARD
+from egparse.cli.files import STANDARD, check_folder
 from egparse.errors import EgparseError
 from egparse.io.compression import Compressor
-from egparse.storage.atomic import BUFFER, NamedFile
+from egparse.storage.files import BUFFER, NamedFile, open_regular
 from egparse.storage.journal import Journal, checksum_of, open_journal, sync_folder
-from egparse.storage.regular_files import open_regular
 
 PARTIAL = ".partial"
 """The ending of an output that is not complete, after its name."""
 
 JOURNAL = ".journal"
-"""The ending of the name of a journal, after that of the output."""
-
-FOLDER_JOURNAL = ".egparse" + JOURNAL
-"""The name of a journal in a folder of outputs."""
+"""The ending of the name of a journal, after that of the output, or of ``.egparse`` in a folder."""
 
 _PART = 1 << 20
 """Bytes that are compressed as one part."""
@@ -62,26 +57,15 @@ class Sink(Protocol):
     def flush(self) -> object: ...
 
 
-class CompressedSink(AbstractContextManager["CompressedSink"]):
-    """Compresses in parts, which another sink gets; the last one ends with the block."""
+class CompressedSink:
+    """Compresses in parts, which another sink gets; ``finish`` ends the last one."""
 
     def __init__(
         self, sink: Sink, new_part: Callable[[], Compressor], *, is_empty: bool = True
     ) -> None:
-        self._sink = sink
-        self._new_part = new_part
-        self._part = new_part()
-        self._size = 0
+        self._sink, self._new_part = sink, new_part
+        self._part, self._size = new_part(), 0
         self._is_empty = is_empty
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.end_part(even_empty=self._is_empty)
 
     def write(self, data: bytes) -> None:
         rest = memoryview(data)
@@ -95,11 +79,16 @@ class CompressedSink(AbstractContextManager["CompressedSink"]):
     def flush(self) -> None:
         """Do nothing: what is compressed can be read when a part is complete."""
 
-    def end_part(self, *, even_empty: bool = False) -> None:
+    def end_part(self) -> None:
         """Begin a new part, unless the last one is empty."""
-        if self._size or even_empty:
+        if self._size:
             self._sink.write(self._part.flush())
             self._part, self._size, self._is_empty = self._new_part(), 0, False
+
+    def finish(self) -> None:
+        """End the last part; there is at least one."""
+        if self._size or self._is_empty:
+            self._sink.write(self._part.flush())
 
 
 class Partial:
@@ -118,18 +107,17 @@ class Partial:
     ) -> None:
         self._target = Path(os.path.realpath(target))
         path = partial_path(self._target)
-        descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT)
-        found = os.fstat(descriptor).st_size
+        self._descriptor = open_regular(path, os.O_WRONLY | os.O_CREAT)
+        found = os.fstat(self._descriptor).st_size
         if found < length:
-            os.close(descriptor)
+            os.close(self._descriptor)
             raise EgparseError(
                 f"{path}: expected the {length:,} bytes that the interrupted run has written, got "
                 f"{found:,}"
             )
-        os.ftruncate(descriptor, length)
-        os.lseek(descriptor, length, os.SEEK_SET)
-        self._descriptor = descriptor
-        self._stream = io.BufferedWriter(NamedFile(descriptor, os.fspath(target)), BUFFER)
+        os.ftruncate(self._descriptor, length)
+        os.lseek(self._descriptor, length, os.SEEK_SET)
+        self._stream = io.BufferedWriter(NamedFile(self._descriptor, os.fspath(target)), BUFFER)
         self._compressed = None
         if new_part is not None:
             self._compressed = CompressedSink(self._stream, new_part, is_empty=length == 0)
@@ -151,7 +139,7 @@ class Partial:
     def complete(self) -> Path:
         """Give the file its name, and return that; it need not be on the disk yet."""
         if self._compressed is not None:
-            self._compressed.__exit__(None, None, None)
+            self._compressed.finish()
         self.close()
         give_name(self._target)
         return self._target
@@ -191,19 +179,18 @@ def sync_files(paths: Iterable[Path]) -> None:
 
 class Resumption:
     """The journal of a run over ``files``: how far the run before was (``begin``), and how far this
-    one is. ``state`` is what outputs need to go on; ``is_complete``
-    if the output lacks no more than its name.
+    one is. ``state`` is what outputs need to go on; ``is_complete`` if the output lacks no more
+    than its name.
 
     Raises:
         EgparseError: an input that was finished has changed.
     """
 
     def __init__(self, journal: Journal, files: Sequence[InputFile]) -> None:
-        self.journal = journal
+        self._journal, self._files = journal, files
         self.begin = Saved()
         self.state: Mapping[str, Any] = {}
         self.is_complete = False
-        self._files = files
         self._recorded = 0
         for record in journal.records():
             if record.get("complete"):
@@ -216,43 +203,40 @@ class Resumption:
             self.state = record["output"]
             self._recorded = place[0]
 
-    def record_completion(self) -> None:
-        """Record that all is done and on the disk. Raises OSError."""
-        self.journal.add({"complete": True})
-
     def save(self, saved: Saved, state: Mapping[str, Any]) -> None:
         """Record how far the run is, durably, and the ``state`` of its outputs. Raises OSError."""
-        done = self._files[self._recorded : saved.place[0]]
-        inputs = [_stamp(file) for file in done]
-        self.journal.add({**saved._asdict(), "inputs": inputs, "output": state})
+        inputs = [_stamp(file) for file in self._files[self._recorded : saved.place[0]]]
+        self._journal.add({**saved._asdict(), "inputs": inputs, "output": state})
         self._recorded = saved.place[0]
 
-
-def journal_path(output: Path | None, folder: Path | None) -> Path:
-    """Where the journal of a run stands.
-
-    Raises:
-        EgparseError: there is no file that could be taken up again.
-    """
-    if folder is not None:
-        return folder / FOLDER_JOURNAL
-    if output is None:
-        raise EgparseError("--resume: expected --output or --output-dir beside it, got neither")
-    target = Path(os.path.realpath(output))
-    if target.exists() and not target.is_file():
-        raise EgparseError(f"{output}: expected a regular file for --resume, got something else")
-    return target.with_name(target.name + JOURNAL)
+    @contextmanager
+    def output(self, target: Path, compressor: Callable[[], Compressor] | None) -> Iterator[Sink]:
+        """One output that goes on where the interrupted run was, and gets its name at the end."""
+        partial = Partial(target, compressor, self.state.get("length", 0))
+        try:
+            yield partial
+            partial.sync()
+            self._journal.add({"complete": True})
+            sync_files([partial.complete()])
+        finally:
+            partial.close()
 
 
 @contextmanager
 def resumption(
-    path: Path, model: Path, files: Sequence[InputFile], options: Mapping[str, Any]
-) -> Iterator[Resumption]:
-    """The journal of a run by its model, inputs and options; it is removed when the block ends
-    without an error.
+    output: Path | None,
+    folder: Path | None,
+    model: Path,
+    files: Sequence[InputFile],
+    options: Mapping[str, Any],
+) -> Iterator[Resumption | None]:
+    """The journal of a run by its output or folder, model, inputs and options; it is removed when
+    the block ends without an error. None if an interrupted run was complete but for the name of its
+    output, which it has now.
 
     Raises:
-        EgparseError: the journal is of another run, or an input has changed.
+        EgparseError: no output that could be taken up again, a journal of another run, or an input
+            that has changed.
     """
     from egparse import __version__
 
@@ -266,10 +250,37 @@ def resumption(
         "number of inputs": len(files),
         "list of inputs": names.hexdigest(),
     }
+    path = journal_path(output, folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     with open_journal(path, work) as journal:
-        yield Resumption(journal, files)
+        found = Resumption(journal, files)
+        if found.is_complete:
+            assert output is not None
+            target = Path(os.path.realpath(output))
+            if partial_path(target).exists():
+                give_name(target)
+                sync_files([target])
+            yield None
+        else:
+            yield found
         journal.remove()
+
+
+def journal_path(output: Path | None, folder: Path | None) -> Path:
+    """Where the journal of a run stands.
+
+    Raises:
+        EgparseError: there is no file that could be taken up again, or the folder is none.
+    """
+    if folder is not None:
+        check_folder(folder)
+        return folder / f".egparse{JOURNAL}"
+    if output is None:
+        raise EgparseError("--resume: expected --output or --output-dir beside it, got neither")
+    target = Path(os.path.realpath(output))
+    if target.exists() and not target.is_file():
+        raise EgparseError(f"{output}: expected a regular file for --resume, got something else")
+    return target.with_name(target.name + JOURNAL)
 
 
 def _stamp(file: InputFile) -> list[int] | None:

@@ -20,8 +20,7 @@ from egparse.io.corpus import read_corpus, write_corpus
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import Exceptions
-from egparse.text.plain_formats import PLAIN_FORMATS
-from egparse.text.reading import PartsOfText
+from egparse.text.reading import PLAIN_FORMATS, PartsOfText
 
 
 class Amount(NamedTuple):

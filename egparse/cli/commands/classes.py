@@ -10,18 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import options, tables
+from egparse.cli import tables
 from egparse.cli.files import STANDARD, Kind, check_output, opened, require_file
 from egparse.cli.notices import (
     INTERRUPTED,
     Say,
     announce_compilation,
     complain,
-    reported,
     say,
     silence,
 )
-from egparse.cli.options import InputFormat, examples
+from egparse.cli.options import FROM_0, FROM_1, INPUTS, InputFormat
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError
 
@@ -30,95 +29,23 @@ if TYPE_CHECKING:
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.cli.annotating.inputs import InputFile
 
-EPILOG = examples(
-    "egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv",
-    "egparse classes words.txt --tokenised --classes 500 --min-count 5",
-    "zcat wiki.txt.gz | egparse classes - --language en --lower-case --output en.tsv",
-    "egparse classes annotated.conllu --classes 200",
-)
 
-
-def classes_cli(
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INPUT",
-            help="Raw texts, texts of words or corpora, or folders of such; - is standard input. "
-            "Compressed ones are decompressed.",
-        ),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File for the classes.")
-    ] = Path("classes.tsv"),
-    number: Annotated[
-        int, typer.Option("--classes", "-c", metavar="N", min=2, help="Number of classes.")
-    ] = 1000,
-    min_count: Annotated[
-        int,
-        typer.Option(
-            "--min-count", metavar="N", min=1, help="Classes are for words that occur N times."
-        ),
-    ] = 2,
-    most_types: Annotated[
-        int | None,
-        typer.Option(
-            "--most-types",
-            metavar="N",
-            min=1,
-            help="Classes are for the N most frequent words at most.",
-        ),
-    ] = None,
-    iterations: Annotated[
-        int,
-        typer.Option(
-            "--iterations",
-            metavar="N",
-            min=1,
-            help="Greatest number of passes over the words; they end when they gain little.",
-        ),
-    ] = 20,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Code of the language, such as en or de, whose spaCy rules split plain text into "
-            "words (default: xx, rules of no language).",
-        ),
-    ] = None,
-    tokenised: Annotated[
-        bool,
-        typer.Option(
-            "--tokenised", help="Text has a sentence on each line, and blanks between words."
-        ),
-    ] = False,
-    lower_case: Annotated[
-        bool, typer.Option("--lower-case", help="Turn words into lower case first.")
-    ] = False,
-    format: Annotated[
-        InputFormat,
-        typer.Option(
-            "--format",
-            metavar="FORMAT",
-            help="text, conllu, conllx, conll2000, conll2002 or conll2003; auto goes by the name: "
-            ".conllu and .conllx are corpora, others are text.",
-        ),
-    ] = InputFormat.AUTO,
-    encoding: options.EncodingOption = "utf-8",
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            metavar="N",
-            min=0,
-            help="Learn with N threads (0: one for each processor); the output does not depend on "
-            "N.",
-        ),
-    ] = 0,
-    force: options.ForceOption = False,
-    quiet: options.QuietOption = False,
-    as_json: options.JsonOption = False,
+def classes(
+    inputs: Annotated[list[Path], INPUTS],
+    output: Path = Path("classes.tsv"),
+    classes: Annotated[int, typer.Option(min=2)] = 1000,
+    min_count: Annotated[int, FROM_1] = 2,
+    most_types: Annotated[int | None, FROM_1] = None,
+    iterations: Annotated[int, FROM_1] = 20,
+    language: str | None = None,
+    tokenised: bool = False,
+    lower_case: bool = False,
+    format: InputFormat = InputFormat.AUTO,
+    encoding: str = "utf-8",
+    jobs: Annotated[int, FROM_0] = 0,
+    force: bool = False,
+    quiet: bool = False,
+    json_: bool = False,
 ) -> None:
     """Learn classes of words from raw text, without any annotation.
 
@@ -126,41 +53,65 @@ def classes_cli(
     leaves of a binary tree, whose paths of bits tell how similar they are. The output has a line
     for each word: path, word, count, separated by tabs and sorted by path. Equal texts give equal
     classes. Ctrl-C keeps the classes reached so far.
+
+    Arguments:
+        INPUT: Raw texts, texts of words or corpora, or folders of such; - is standard input.
+            Compressed ones are decompressed.
+
+    Options:
+        --output, -o FILE: File for the classes.
+        --classes, -c N: Number of classes.
+        --min-count N: Classes are for words that occur N times.
+        --most-types N: Classes are for the N most frequent words at most.
+        --iterations N: Greatest number of passes over the words; they end when they gain little.
+        --language CODE: Code of the language, such as en or de, whose spaCy rules split plain text
+            into words (default: xx, rules of no language).
+        --tokenised: Text has a sentence on each line, and blanks between words.
+        --lower-case: Turn words into lower case first.
+        --format FORMAT: text, conllu, conllx, conll2000, conll2002 or conll2003; auto goes by the
+            name: .conllu and .conllx are corpora, others are text.
+        --jobs, -j N: Learn with N threads (0: one for each processor); the output does not depend
+            on N.
+
+    Examples:
+        egparse classes novels.txt.xz news.txt.gz --language fr --output classes.tsv
+        egparse classes words.txt --tokenised --classes 500 --min-count 5
+        zcat wiki.txt.gz | egparse classes - --language en --lower-case --output en.tsv
+        egparse classes annotated.conllu --classes 200
     """
-    with reported():
-        from egparse.cli.annotating.inputs import input_files
-        from egparse.cli.workers import all_cores
+    from egparse.cli.annotating.inputs import input_files
+    from egparse.cli.workers import all_cores
 
-        files = input_files(inputs)
-        _check_files(files, output, force)
-        if tokenised and language is not None:
-            raise EgparseError(
-                f"--language {language}: expected text to split, got --tokenised text, whose words "
-                "are known"
-            )
-        if tokenised and format not in (InputFormat.AUTO, InputFormat.TEXT):
-            raise EgparseError(f"--tokenised: expected --format text, got {format}")
-        from egparse.classes.counting import TextOptions
-        from egparse.classes.learning import LearningOptions
-        from egparse.io.encodings import checked_encoding
+    files = input_files(inputs)
+    _check_files(files, output, force)
+    if tokenised and language is not None:
+        raise EgparseError(
+            f"--language {language}: expected text to split, got --tokenised text, whose words "
+            "are known"
+        )
+    if tokenised and format not in (InputFormat.AUTO, InputFormat.TEXT):
+        raise EgparseError(f"--tokenised: expected --format text, got {format}")
+    from egparse.classes.counting import TextOptions
+    from egparse.classes.learning import LearningOptions
+    from egparse.io.encodings import checked_encoding
 
-        checked_encoding(encoding)
-        tell = silence if quiet else say
-        learning = LearningOptions(classes=number, passes=iterations, threads=jobs or all_cores())
-        formats = [(file, _format_of(file, format)) for file in files]
-        is_text = any(found is InputFormat.TEXT for _, found in formats)
-        if language is None and not tokenised and is_text:
-            tell("language     xx, rules of no language: set --language")
-        begun = time.process_time()
-        text = TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding)
-        counts = _counted(formats, text, tokenised, tell).pair_counts(min_count, most_types)
-        _say_counts(counts, files[0].label, min_count, tell)
-        learned = _learn(counts, output, learning, tell)
-        labels = tuple(file.label for file in files)
-        done = _Learning(output, labels, counts, learned, time.process_time() - begun)
-        print(tables.as_json(_as_json(done)) if as_json else _summary(done))
-        if learned.interrupted:
-            raise typer.Exit(INTERRUPTED)
+    checked_encoding(encoding)
+    tell = silence if quiet else say
+    learning = LearningOptions(classes=classes, passes=iterations, threads=jobs or all_cores())
+    formats = [(file, _format_of(file, format)) for file in files]
+    is_text = any(found is InputFormat.TEXT for _, found in formats)
+    if language is None and not tokenised and is_text:
+        tell("language     xx, rules of no language: set --language")
+    begun = time.process_time()
+    text = TextOptions(language=language or "xx", lower_case=lower_case, encoding=encoding)
+    counts = _counted(formats, text, tokenised, tell).pair_counts(min_count, most_types)
+    _say_counts(counts, files[0].label, min_count, tell)
+    learned = _learn(counts, output, learning, tell)
+    labels = tuple(file.label for file in files)
+    done = _Learning(output, labels, counts, learned, time.process_time() - begun)
+    print(tables.as_json(_as_json(done)) if json_ else _summary(done))
+    if learned.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 class _Learning(NamedTuple):
@@ -238,25 +189,18 @@ class _Passes:
     def __call__(self, event: Pass | Merging) -> None:
         from egparse.classes.learning import Pass
 
+        classes = tables.things(event.classes, "class")
         if isinstance(event, Pass):
-            self._say_reached(event)
+            now = time.process_time()
+            self._say(
+                f"pass {event.number:<2}      {classes}, perplexity {event.perplexity:.2f}, "
+                f"{tables.things(event.moved, 'word')} moved, {tables.seconds(now - self._begun)}"
+            )
+            self._begun = now
         elif event.until > 1:
-            self._say(f"merging      {_classes(event.classes)}, until {event.until:,} are left")
+            self._say(f"merging      {classes}, until {event.until:,} are left")
         else:
-            self._say(f"tree         over {_classes(event.classes)}")
-
-    def _say_reached(self, done: Pass) -> None:
-        now = time.process_time()
-        self._say(
-            f"pass {done.number:<2}      {_classes(done.classes)}, perplexity "
-            f"{done.perplexity:.2f}, {tables.things(done.moved, 'word')} moved, "
-            f"{tables.seconds(now - self._begun)}"
-        )
-        self._begun = now
-
-
-def _classes(number: int) -> str:
-    return "1 class" if number == 1 else f"{number:,} classes"
+            self._say(f"tree         over {classes}")
 
 
 def _counted(

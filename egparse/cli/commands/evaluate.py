@@ -10,34 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import completion, options, tables
+from egparse.cli import completion, tables
 from egparse.cli.files import Kind, check_output, require_file
-from egparse.cli.notices import announce_compilation, reported, warnings_shown
-from egparse.cli.options import examples, model_and_input
-from egparse.cli.scores import COMPARISON_LEGEND, LEGEND, comparison_table, report_text
+from egparse.cli.notices import announce_compilation, warnings_shown
+from egparse.cli.options import FROM_0, MODEL, CorpusFormat, model_and_input
+from egparse.cli.scores import COMPARISON_LEGEND, comparison_table, report_text
 from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
     from egparse.sentences import Sentence
-
-
-def _block(title: str, text: str) -> str:
-    """Lines of help that are not rewrapped."""
-    return f"\n\n\b\n{title}:\n" + "\n".join("  " + line for line in text.splitlines())
-
-
-EPILOG = (
-    examples(
-        "egparse evaluate model.msgpack test.conllu",
-        "egparse evaluate model.msgpack test.conllu --from text",
-        "egparse evaluate model.msgpack test.conllu --gold-tags --details",
-        "egparse evaluate --predicted system.conllu test.conllu --json",
-        "egparse evaluate model.msgpack test.conllu --against other.conllu",
-    )
-    + _block("Conventions", LEGEND)
-    + _block("Comparison (--against)", COMPARISON_LEGEND)
-)
 
 
 class Start(StrEnum):
@@ -105,68 +87,20 @@ class _System(NamedTuple):
         return f"{self.described(asked)}\n\n{report_text(report, gold_tags=given)}"
 
 
-def evaluate_cli(
-    first: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Path or name of a model; with --predicted there is only GOLD.",
-            autocompletion=completion.models,
-        ),
-    ],
-    second: Annotated[
-        Path | None, typer.Argument(metavar="GOLD", help="The gold corpus.", show_default=False)
-    ] = None,
-    predicted: Annotated[
-        Path | None,
-        typer.Option(
-            "--predicted", metavar="FILE", help="Score the predictions in this corpus instead."
-        ),
-    ] = None,
-    against: Annotated[
-        Path | None,
-        typer.Option(
-            "--against",
-            metavar="SYSTEM",
-            help="Compare with a second system: a corpus of predictions, or the path or name of a "
-            "model.",
-            autocompletion=completion.models,
-        ),
-    ] = None,
-    start: Annotated[
-        Start,
-        typer.Option(
-            "--from",
-            metavar="WORDS|TEXT",
-            help="What a model is given: the words of GOLD, or its text, in which it finds tokens, "
-            "words and sentences itself.",
-        ),
-    ] = Start.WORDS,
-    gold_tags: options.GoldTagsOption = False,
-    exceptions: options.ExceptionsOption = None,
-    details: Annotated[
-        bool,
-        typer.Option(
-            "--details",
-            help="Add scores by relation, tag, arc length and sentence length and, for a model, by "
-            "known and unknown form and the calibration of its probabilities.",
-        ),
-    ] = False,
-    bootstrap: Annotated[
-        int,
-        typer.Option(
-            "--bootstrap",
-            metavar="N",
-            min=0,
-            help="Number of resamples for intervals and p values; 0: none.",
-        ),
-    ] = 1000,
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, help="Random seed of the resamples.")
-    ] = 0,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = "utf-8",
-    as_json: options.JsonOption = False,
+def evaluate(
+    model: Annotated[Path, MODEL],
+    gold: Annotated[Path | None, typer.Argument(show_default=False)] = None,
+    predicted: Path | None = None,
+    against: Annotated[Path | None, typer.Option(autocompletion=completion.models)] = None,
+    from_: Start = Start.WORDS,
+    gold_tags: bool = False,
+    exceptions: Path | None = None,
+    details: bool = False,
+    bootstrap: Annotated[int, FROM_0] = 1000,
+    seed: Annotated[int, FROM_0] = 0,
+    format: CorpusFormat | None = None,
+    encoding: str = "utf-8",
+    json_: bool = False,
 ) -> None:
     """Score a model, or predictions in a file, against a gold corpus.
 
@@ -177,38 +111,71 @@ def evaluate_cli(
     With --from text a model is given the raw text of GOLD. The words that it finds are aligned with
     those of GOLD as in the CoNLL 2018 shared task, and there are scores of tokens, sentences and
     words. Intervals are then by bootstrap over documents or paragraphs, if there are 30 of them.
-    """
-    with reported():
-        model, gold_path = model_and_input(first, second)
-        if model is None and predicted is None:
-            raise typer.BadParameter(
-                "missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'"
-            )
-        if model and predicted:
-            raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
-        # Models are looked up before a corpus is read: a wrong name fails at once.
-        system = _System(str(predicted), predicted, False) if predicted else _model(first)
-        other = None if against is None else _model_or_predictions(against)
-        if start is Start.TEXT and (gold_tags or details):
-            option = "--gold-tags" if gold_tags else "--details"
-            raise EgparseError(f"{option}: expected --from words, got --from text")
-        asked = _Options(start, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
-        _check_files(gold_path, [system, *([other] if other else [])])
-        with warnings_shown(quiet=as_json):
-            gold = _sentences(gold_path, asked)
-            report = system.report(gold, asked)
-            if other is not None:
-                with _named(other):
-                    other_report = other.report(gold, asked)
-                compared = _Comparison(system, other, report, other_report, asked)
-        if as_json:
-            from egparse.evaluation.report import report_as_json
 
-            print(tables.as_json(report_as_json(report) if other is None else compared.as_json()))
-        else:
-            text = system.text(report, asked) if other is None else compared.text()
-            sentences = tables.things(report.sentences, "sentence")
-            print(f"{gold_path}: {sentences}, {tables.things(report.words, 'word')}\n{text}")
+    Arguments:
+        MODEL: Path or name of a model; with --predicted there is only GOLD.
+        GOLD: The gold corpus.
+
+    Options:
+        --predicted FILE: Score the predictions in this corpus instead.
+        --against SYSTEM: Compare with a second system: a corpus of predictions, or the path or name
+            of a model.
+        --from WORDS|TEXT: What a model is given: the words of GOLD, or its text, in which it finds
+            tokens, words and sentences itself.
+        --details: Add scores by relation, tag, arc length and sentence length and, for a model, by
+            known and unknown form and the calibration of its probabilities.
+        --bootstrap N: Number of resamples for intervals and p values; 0: none.
+        --seed N: Random seed of the resamples.
+
+    Examples:
+        egparse evaluate model.msgpack test.conllu
+        egparse evaluate model.msgpack test.conllu --from text
+        egparse evaluate model.msgpack test.conllu --gold-tags --details
+        egparse evaluate --predicted system.conllu test.conllu --json
+        egparse evaluate model.msgpack test.conllu --against other.conllu
+
+    Conventions:
+        CoNLL 2018    all words; relations up to the colon; AllTags: UPOS, XPOS and
+                      UFeats all correct; CLAS, MLAS, BLEX: content words; where words
+                      differ, aligned: correct ones in per cent of the aligned ones
+        conlleval     F1 of spans; type and both ends must be correct
+        CoNLL-X 2006  all words but those of punctuation only; whole relations
+        CoNLL 2007    all words; whole relations
+        spaCy         F1 of words not labelled punct; whole relations, lower-cased
+
+    Comparison (--against):
+        {COMPARISON_LEGEND}
+    """
+    named, gold_path = model_and_input(model, gold)
+    if named is None and predicted is None:
+        raise typer.BadParameter(
+            "missing; expected MODEL GOLD, or --predicted FILE GOLD", param_hint="'GOLD'"
+        )
+    if named and predicted:
+        raise typer.BadParameter("expected no MODEL beside --predicted", param_hint="'MODEL'")
+    # Models are looked up before a corpus is read: a wrong name fails at once.
+    system = _System(str(predicted), predicted, False) if predicted else _model(model)
+    other = None if against is None else _model_or_predictions(against)
+    if from_ is Start.TEXT and (gold_tags or details):
+        option = "--gold-tags" if gold_tags else "--details"
+        raise EgparseError(f"{option}: expected --from words, got --from text")
+    asked = _Options(from_, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
+    _check_files(gold_path, [system, *([other] if other else [])])
+    with warnings_shown(quiet=json_):
+        sentences = _sentences(gold_path, asked)
+        report = system.report(sentences, asked)
+        if other is not None:
+            with _named(other):
+                other_report = other.report(sentences, asked)
+            compared = _Comparison(system, other, report, other_report, asked)
+    if json_:
+        from egparse.evaluation.report import report_as_json
+
+        print(tables.as_json(report_as_json(report) if other is None else compared.as_json()))
+    else:
+        text = system.text(report, asked) if other is None else compared.text()
+        size = tables.amount(report.sentences, report.words)
+        print(f"{gold_path}: {size}\n{text}")
 
 
 def _check_files(gold: Path, systems: list[_System]) -> None:
@@ -313,7 +280,7 @@ def _sentences(path: Path, asked: _Options) -> list[Sentence]:
     """All sentences of a corpus; trees may have several roots or lack heads, as evaluation can
     score them.
     """
-    from egparse.io.whole_corpus import read_whole
+    from egparse.io.corpus import read_whole
 
     corpus = read_whole(path, asked.format, encoding=asked.encoding, multiple_roots=True)
     return list(corpus.sentences)

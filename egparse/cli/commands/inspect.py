@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from egparse.cli import options, tables
+from egparse.cli import tables
 from egparse.cli.files import Kind, check_output, require_file
-from egparse.cli.notices import reported
-from egparse.cli.options import examples
+from egparse.cli.options import FROM_0, MODEL
 from egparse.cli.progress import scored_together, without_bound
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS
@@ -20,20 +19,60 @@ from egparse.layers import LAYERS
 if TYPE_CHECKING:
     from egparse.pipeline.model import Model
 
-EPILOG = examples(
-    "egparse inspect model.msgpack",
-    "egparse inspect model.msgpack --layer spans --features 30",
-    "egparse inspect model.msgpack --json > model.json",
-    "egparse inspect model.msgpack --card > model.md",
-    "egparse inspect model.msgpack --exceptions > exceptions.conllu",
-)
-
 _WIDTH = 78
 _LABEL_LINES = 5
 """Lines shown of each label set; FEATS may have hundreds of labels."""
 
 
-def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
+def inspect(
+    model: Annotated[Path, MODEL],
+    features: Annotated[int, FROM_0] = 10,
+    layer: str | None = None,
+    json_: bool = False,
+    card: bool = False,
+    facts: Path | None = None,
+    exceptions: bool = False,
+) -> None:
+    """Show what a model contains and how it was trained.
+
+    Options:
+        --features N: Number of strongest features to show of each layer.
+        --layer LAYER: Show only the features of this layer, such as upos or deprels.
+        --card: Write a model card in Markdown, with the facts of --facts.
+        --exceptions: Write the exceptions of the model in CoNLL-U, as a file to edit, and no more.
+
+    Examples:
+        egparse inspect model.msgpack
+        egparse inspect model.msgpack --layer spans --features 30
+        egparse inspect model.msgpack --json > model.json
+        egparse inspect model.msgpack --card > model.md
+        egparse inspect model.msgpack --exceptions > exceptions.conllu
+    """
+    if card and json_:
+        raise typer.BadParameter("cannot be combined with --json", param_hint="'--card'")
+    if facts is not None and not card:
+        raise typer.BadParameter("expects --card", param_hint="'--facts'")
+    if exceptions and (card or json_):
+        other = "--card" if card else "--json"
+        raise typer.BadParameter(f"cannot be combined with {other}", param_hint="'--exceptions'")
+    if facts is not None:
+        require_file(facts, "facts of a model in TOML")
+    check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
+    if card:
+        from egparse.service.hub import cards
+        from egparse.service.hub.resolve import find_model
+
+        path = find_model(model)
+        print(cards.card(path, cards.metadata_of(path, facts)), end="")
+        return
+    found = contents_of(model, features=features, layer=layer)
+    if exceptions:
+        print("".join(f"{one['conllu']}\n\n" for one in found["exceptions"]), end="")
+    else:
+        print(tables.as_json(found) if json_ else "\n".join(_described(found)))
+
+
+def contents_of(model: Path, *, features: int = 10, layer: str | None = None) -> dict[str, Any]:
     """The contents of a model, given by path or name, as plain data.
 
     ``features`` is the number of strongest features of each layer, or of ``layer`` alone.
@@ -75,67 +114,6 @@ def inspect(model: Path, *, features: int = 10, layer: str | None = None) -> dic
             for name in layers
         },
     }
-
-
-def inspect_cli(
-    model: options.ModelArgument,
-    features: Annotated[
-        int,
-        typer.Option(
-            "--features",
-            metavar="N",
-            min=0,
-            help="Number of strongest features to show of each layer.",
-        ),
-    ] = 10,
-    layer: Annotated[
-        str | None,
-        typer.Option(
-            "--layer",
-            metavar="LAYER",
-            help="Show only the features of this layer, such as upos or deprels.",
-        ),
-    ] = None,
-    as_json: options.JsonOption = False,
-    as_card: Annotated[
-        bool,
-        typer.Option("--card", help="Write a model card in Markdown, with the facts of --facts."),
-    ] = False,
-    facts: options.FactsOption = None,
-    exceptions: Annotated[
-        bool,
-        typer.Option(
-            "--exceptions",
-            help="Write the exceptions of the model in CoNLL-U, as a file to edit, and no more.",
-        ),
-    ] = False,
-) -> None:
-    """Show what a model contains and how it was trained."""
-    if as_card and as_json:
-        raise typer.BadParameter("cannot be combined with --json", param_hint="'--card'")
-    if facts is not None and not as_card:
-        raise typer.BadParameter("expects --card", param_hint="'--facts'")
-    if exceptions and (as_card or as_json):
-        other = "--card" if as_card else "--json"
-        raise typer.BadParameter(f"cannot be combined with {other}", param_hint="'--exceptions'")
-    with reported():
-        if facts is not None:
-            require_file(facts, "facts of a model in TOML")
-        check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
-        if as_card:
-            from egparse.service.hub.cards import card, metadata_of
-            from egparse.service.hub.resolve import find_model
-
-            path = find_model(model)
-            print(card(path, metadata_of(path, facts)), end="")
-            return
-        found = inspect(model, features=features, layer=layer)
-        if exceptions:
-            print("".join(f"{one['conllu']}\n\n" for one in found["exceptions"]), end="")
-        elif as_json:
-            print(tables.as_json(found))
-        else:
-            print("\n".join(_described(found)))
 
 
 def _fine_tags(model: Model) -> dict[str, Any] | None:

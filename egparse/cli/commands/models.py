@@ -1,20 +1,91 @@
-"""``egparse models``: list installed models, and the models and treebanks to download."""
+"""``egparse models`` and ``egparse download``: models that are installed, and models and UD
+treebanks at their public addresses.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from egparse.cli import options, tables
-from egparse.cli.notices import reported
-from egparse.cli.options import examples
+import typer
+
+from egparse.cli import completion, tables
+from egparse.cli.files import check_folder
+from egparse.cli.notices import say
 from egparse.errors import EgparseError
 
-EPILOG = examples("egparse models", "egparse models --json > models.json")
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from egparse.service.hub.fetch import Listener
 
 
-def models() -> dict[str, list[dict[str, Any]]]:
+def models(json_: bool = False) -> None:
+    """List installed models, and what can be downloaded.
+
+    Examples:
+        egparse models
+        egparse models --json > models.json
+    """
+    found = found_models()
+    print(tables.as_json(found) if json_ else "\n".join(_shown(found)))
+
+
+def download(
+    name: Annotated[str, typer.Argument(autocompletion=completion.downloads)],
+    output: Path | None = None,
+    quiet: bool = False,
+) -> None:
+    """Download a model or a UD treebank.
+
+    The files of a treebank are its train, dev and test parts. Prints the paths of the files, one on
+    a line. Files that are there already are checked but not downloaded again, and an interrupted
+    download is resumed. A file gets its name only when it is complete and its checksum is right.
+    Where no checksum is known, that of the first download is kept beside the file (.sha256) and
+    checked from then on.
+
+    $EGPARSE_HOME replaces the user cache as the folder of models and corpora, $EGPARSE_MIRROR the
+    public address.
+
+    Arguments:
+        NAME: A model or a treebank that 'egparse models' lists.
+
+    Options:
+        --output, -o DIRECTORY: Folder for the files (default: a folder in the user cache).
+
+    Examples:
+        egparse download UD_French-Sequoia
+        egparse download UD_English-EWT --output corpora
+        EGPARSE_MIRROR=http://mirror.example egparse download UD_Latin-Perseus
+
+        egparse models lists the names.
+    """
+    from egparse.service.hub.catalogue import find_entry
+
+    entry = find_entry(name)
+    if entry is None:
+        print(_installed(name))
+        return
+    if output is not None:
+        check_folder(output)
+    from egparse.service.hub.fetch import fetch
+
+    with _progress(quiet) as listener:
+        paths = fetch(entry, output, listener)
+    print("\n".join(map(str, paths)), flush=True)
+    if not quiet:
+        files = tables.things(len(entry.files), "file")
+        by = "the catalogue"
+        if any(file.sha256 is None for file in entry.files):
+            by = "the first download (.sha256 files)"
+        released = f"{entry.name} {entry.release}, {entry.licence}"
+        say(f"{released}: {files}, checked against the SHA-256 of {by}")
+
+
+def found_models() -> dict[str, list[dict[str, Any]]]:
     """Installed models, in the order of look-up, and the catalogue of downloads, as plain data.
 
     Only the headers of model files are read. A name that occurs twice refers to the first model;
@@ -31,28 +102,16 @@ def models() -> dict[str, list[dict[str, Any]]]:
             {"name": stored.name, "path": str(stored.path), "place": stored.place, "hidden": hidden}
             | _described(stored.path)
         )
+    facts = ("name", "kind", "language", "licence", "release")
     available = [
         {
-            **{
-                key: getattr(entry, key)
-                for key in ("name", "kind", "language", "licence", "release")
-            },
+            **{key: getattr(entry, key) for key in facts},
             "downloaded": str(folder_of(entry)) if is_downloaded(entry) else None,
             "files": [file._asdict() for file in entry.files],
         }
         for entry in entries()
     ]
     return {"installed": installed, "available": available}
-
-
-def models_cli(as_json: options.JsonOption = False) -> None:
-    """List installed models, and what can be downloaded."""
-    with reported():
-        found = models()
-        if as_json:
-            print(tables.as_json(found))
-        else:
-            print("\n".join(_shown(found)))
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -80,52 +139,87 @@ def _described(path: Path) -> dict[str, Any]:
 def _shown(found: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     usable = [one for one in found["installed"] if "fault" not in one]
     if usable:
+        headings = ("name", "language", "size", "SHA-256", "file")
         rows = [
             (
                 one["name"],
                 one["language"],
                 tables.size(one["bytes"]),
                 one["sha256"][:12],
-                _where(one),
+                one["path"] + " (hidden by the one above)" * one["hidden"],
             )
             for one in usable
         ]
-        yield "Installed\n" + tables.table(
-            ("name", "language", "size", "SHA-256", "file"), rows, "llrll"
-        )
+        yield "Installed\n" + tables.table(headings, rows, "llrll")
         yield tables.section("Layers, with their scores on development data", _scores(usable))
     else:
         yield "Installed: no models. Give models that 'egparse train' wrote by their paths."
     if faulty := [one["fault"] for one in found["installed"] if "fault" in one]:
         yield tables.section("Cannot be used", "\n".join(faulty))
-    yield tables.section("Available with 'egparse download NAME'", _offers(found["available"]))
+    columns = ("name", "kind", "language", "release", "licence")
+    offers = [
+        (*(one[column] for column in columns), "yes" if one["downloaded"] else tables.NOTHING)
+        for one in found["available"]
+    ]
+    table = tables.table((*columns, "downloaded"), offers, "llllll")
+    yield tables.section("Available with 'egparse download NAME'", table)
     if not any(one["kind"] == "model" for one in found["available"]):
         yield "\nNo models are published for download yet."
 
 
-def _where(one: Mapping[str, Any]) -> str:
-    return f"{one['path']} (hidden by the one above)" if one["hidden"] else str(one["path"])
-
-
 def _scores(installed: Sequence[Mapping[str, Any]]) -> str:
     layers = list(dict.fromkeys(layer for one in installed for layer in one["layers"]))
+
+    def score(scores: Mapping[str, float | None], layer: str) -> str:
+        if layer not in scores:
+            return tables.NOTHING
+        return "yes" if scores[layer] is None else tables.per_cent(scores[layer])
+
     rows = [
-        (one["name"], *(_score(one["development_scores"], layer) for layer in layers))
+        (one["name"], *(score(one["development_scores"], layer) for layer in layers))
         for one in installed
     ]
     return tables.table(("name", *layers), rows, "l" + "r" * len(layers))
 
 
-def _score(scores: Mapping[str, float | None], layer: str) -> str:
-    if layer not in scores:
-        return tables.NOTHING
-    return "yes" if scores[layer] is None else tables.per_cent(scores[layer])
+def _installed(name: str) -> Path:
+    """The file of a model that is installed and not in the catalogue.
+
+    Raises:
+        EgparseError: there is no model of that name either.
+    """
+    from egparse.service.hub.catalogue import entries
+    from egparse.service.hub.model_paths import stored_models
+    from egparse.service.hub.resolve import did_you_mean
+
+    for stored in stored_models():
+        if stored.name == name:
+            return stored.path
+    hint = did_you_mean(name, [entry.name for entry in entries()])
+    raise EgparseError(f"{name}: expected a name that 'egparse models' lists{hint}")
 
 
-def _offers(available: Sequence[Mapping[str, Any]]) -> str:
-    columns = ("name", "kind", "language", "release", "licence")
-    rows = [
-        (*(one[column] for column in columns), "yes" if one["downloaded"] else tables.NOTHING)
-        for one in available
-    ]
-    return tables.table((*columns, "downloaded"), rows, "llllll")
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Listener]:
+    """A listener that draws a bar for each file, if standard error is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    bars: dict[str, TaskID] = {}
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(20, complete_style="default", finished_style="default"),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True, highlight=False)) as progress:
+
+        def show(name: str, size: int, total: int | None) -> None:
+            if name not in bars:
+                bars[name] = progress.add_task(name, total=total)
+            progress.update(bars[name], completed=size, total=total)
+
+        yield show

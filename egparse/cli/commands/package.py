@@ -2,42 +2,51 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from egparse.cli import options, tables
+from egparse.cli import tables
 from egparse.cli.files import Kind, check_folder, check_output, require_file
-from egparse.cli.notices import reported, say
-from egparse.cli.options import examples
-
-EPILOG = examples(
-    "egparse package en_ewt --output packages",
-    "egparse package model.msgpack --name en_egparse_mine --version 1.0.0 --licence 'CC BY-SA 4.0'",
-    "egparse package en_ewt --facts en_ewt.toml --no-wheel --sdist",
-)
+from egparse.cli.notices import say
+from egparse.cli.options import MODEL
 
 
 def package(
-    model: Path,
-    output: Path,
-    *,
-    facts: Path | None = None,
-    licence: str | None = None,
+    model: Annotated[Path, MODEL],
+    output: Path = Path(),
     name: str | None = None,
     version: str = "0.1.0",
+    licence: str | None = None,
+    facts: Path | None = None,
     wheel: bool = True,
     sdist: bool = False,
     force: bool = False,
-) -> dict[str, Any]:
-    """Make a package of a model, given by path or name; returns plain data about it.
+    json_: bool = False,
+    quiet: bool = False,
+) -> None:
+    """Make an installable spaCy package from a model.
 
-    Raises:
-        EgparseError: as for ``spacy_components.packaging.package``, or faulty facts.
+    After pip install of the package, spacy.load(NAME) returns the pipeline, and egparse finds the
+    model by name. The package holds the model and a model card, and requires egparse. Building it
+    needs no network.
+
+    Options:
+        --output, -o DIR: Folder in which to make NAME-VERSION.
+        --name NAME: Name for spacy.load, such as en_egparse_ewt (default: from the name of the
+            model).
+        --version VERSION: Version of the package.
+        --licence TEXT: Licence of the model; replaces that of the facts.
+        --wheel/--no-wheel: Whether to build a wheel.
+        --sdist: Build a source distribution as well.
+        --force, -f: Replace an existing package of that name and version.
+
+    Examples:
+        egparse package en_ewt --output packages
+        egparse package model.msgpack --name en_egparse_mine --version 1.0.0 --licence 'CC BY-SA
+            4.0'
+        egparse package en_ewt --facts en_ewt.toml --no-wheel --sdist
     """
     from egparse.service.hub.cards import metadata_of
     from egparse.service.hub.resolve import find_model
@@ -65,7 +74,7 @@ def package(
         force=force,
         inputs=() if facts is None else (facts,),
     )
-    return {
+    found = {
         "name": made.name,
         "version": made.version,
         "model": made.model,
@@ -74,69 +83,9 @@ def package(
         "folder": str(made.folder),
         "files": [{"path": str(file), "bytes": file.stat().st_size} for file in made.files],
     }
-
-
-def package_cli(
-    model: options.ModelArgument,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="DIR", help="Folder in which to make NAME-VERSION."),
-    ] = Path(),
-    name: Annotated[
-        str | None,
-        typer.Option(
-            "--name",
-            metavar="NAME",
-            help="Name for spacy.load, such as en_egparse_ewt (default: from the name of the "
-            "model).",
-        ),
-    ] = None,
-    version: Annotated[
-        str, typer.Option("--version", metavar="VERSION", help="Version of the package.")
-    ] = "0.1.0",
-    licence: Annotated[
-        str | None,
-        typer.Option(
-            "--licence", metavar="TEXT", help="Licence of the model; replaces that of the facts."
-        ),
-    ] = None,
-    facts: options.FactsOption = None,
-    wheel: Annotated[
-        bool, typer.Option("--wheel/--no-wheel", help="Whether to build a wheel.")
-    ] = True,
-    sdist: Annotated[
-        bool, typer.Option("--sdist", help="Build a source distribution as well.")
-    ] = False,
-    force: Annotated[
-        bool,
-        typer.Option("--force", "-f", help="Replace an existing package of that name and version."),
-    ] = False,
-    as_json: options.JsonOption = False,
-    quiet: options.QuietOption = False,
-) -> None:
-    """Make an installable spaCy package from a model.
-
-    After pip install of the package, spacy.load(NAME) returns the pipeline, and egparse finds the
-    model by name. The package holds the model and a model card, and requires egparse. Building it
-    needs no network.
-    """
-    with reported():
-        made = package(
-            model,
-            output,
-            facts=facts,
-            licence=licence,
-            name=name,
-            version=version,
-            wheel=wheel,
-            sdist=sdist,
-            force=force,
-        )
-        if made["licence"] is None and not quiet:
-            say("no licence: state one with --licence before you publish the package")
-        print(
-            json.dumps(made, ensure_ascii=False, indent=2) if as_json else "\n".join(_shown(made))
-        )
+    if not known.licence and not quiet:
+        say("no licence: state one with --licence before you publish the package")
+    print(tables.as_json(found) if json_ else "\n".join(_shown(found)))
 
 
 def _shown(made: Mapping[str, Any]) -> Iterator[str]:

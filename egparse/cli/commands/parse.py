@@ -6,82 +6,44 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from egparse.cli import options
-from egparse.cli.engines import check_engine
 from egparse.cli.notices import (
     announce_compilation,
     complain,
-    reported,
     say,
-    silence,
     warnings_shown,
 )
-from egparse.cli.options import Engine, InputFormat, examples
+from egparse.cli.options import (
+    FROM_0,
+    FROM_1,
+    INPUTS,
+    MODEL,
+    Engine,
+    InputFormat,
+    OutputFormat,
+    check_engine,
+)
 from egparse.errors import EgparseError
 
-EPILOG = examples(
-    "egparse parse model.msgpack input.conllu --output output.conllu",
-    "egparse parse model.msgpack letter.txt | head -20",
-    "egparse parse model.msgpack letters/ more.txt.gz --output letters.conllu",
-    "egparse parse model.msgpack letters/ --output-dir parsed/ --jobs 0",
-    "echo 'The cat sat on the mat.' | egparse parse model.msgpack -",
-    "egparse parse model.msgpack old.txt --encoding latin-1",
-    "egparse parse model.msgpack corrected.conllu --respect-input",
-    "egparse parse model.msgpack input.conllu --marginals --output probable.conllu",
-    "egparse parse model.msgpack letter.txt --exceptions names.conllu",
-    "egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu",
-    "egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz",
-    "egparse parse model.msgpack s3://corpora/web.txt.gz --engine ray --workers 64 "
-    "--ray-address head:6379 --output web.conllu --resume",
-    "egparse parse chunker.msgpack words.txt --format conll2000",
-    "egparse parse model.msgpack tokens.txt --format horizontal",
-    "egparse parse model.msgpack letter.txt --output-format json --output letter.json",
-)
 
-
-def parse_cli(
-    model: options.ModelArgument,
-    inputs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="INPUT",
-            help="Corpora or texts, which may be compressed; of a folder, all of them in it and in "
-            "its subfolders; addresses (s3://, gs://, https://); - for standard input.",
-        ),
-    ],
-    output: options.OutputOption = None,
-    output_dir: Annotated[
-        Path | None,
-        typer.Option(
-            "--output-dir",
-            metavar="DIR",
-            help="Write a file for each input into this folder, named like the input but for the "
-            "ending.",
-        ),
-    ] = None,
-    format: options.InputFormatOption = InputFormat.AUTO,
-    output_format: options.OutputFormatOption = None,
-    encoding: options.EncodingOption = "utf-8",
-    gold_tags: options.GoldTagsOption = False,
-    respect_input: options.RespectInputOption = False,
-    marginals: options.MarginalsOption = False,
-    exceptions: options.ExceptionsOption = None,
-    jobs: options.JobsOption = 1,
-    engine: options.EngineOption = Engine.LOCAL,
-    workers: options.WorkersOption = None,
-    ray_address: options.RayAddressOption = None,
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Keep a journal beside the output, and go on where an interrupted run of the same "
-            "command stopped; the output is that of a run without interruption.",
-        ),
-    ] = False,
-    force: options.ForceOption = False,
-    quiet: options.QuietOption = False,
+def parse(
+    model: Annotated[Path, MODEL],
+    inputs: Annotated[list[Path], INPUTS],
+    output: Path | None = None,
+    output_dir: Path | None = None,
+    format: InputFormat = InputFormat.AUTO,
+    output_format: OutputFormat | None = None,
+    encoding: str = "utf-8",
+    gold_tags: bool = False,
+    respect_input: bool = False,
+    marginals: bool = False,
+    exceptions: Path | None = None,
+    jobs: Annotated[int, FROM_0] = 1,
+    engine: Engine = Engine.LOCAL,
+    workers: Annotated[int | None, FROM_1] = None,
+    ray_address: str | None = None,
+    resume: bool = False,
+    force: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Annotate corpora, or plain text.
 
@@ -100,69 +62,113 @@ def parse_cli(
     Compression is recognised by content. From a pipe or a terminal, each paragraph or sentence is
     annotated and written as soon as the blank line after it has come, unless there are several
     --jobs.
+
+    Arguments:
+        INPUT: Corpora or texts, which may be compressed; of a folder, all of them in it and in its
+            subfolders; addresses (s3://, gs://, https://); - for standard input.
+
+    Options:
+        --output-dir DIR: Write a file for each input into this folder, named like the input but for
+            the ending.
+        --format, --input FORMAT: {INPUT_FORMATS}
+        --output-format FORMAT: conllu, conllx, conll2000, conll2002, conll2003, json, jsonl (a
+            sentence a line), text, horizontal or vertical (default: conllu, or the format of an
+            input that is another corpus).
+        --respect-input: Keep every value of the input, and fill cells that hold _ with the best
+            completion given them.
+        --marginals: Write the probability of each predicted value, from 0 to 1, to MISC: PUpos,
+            PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. CoNLL-U and JSON only.
+        --jobs, -j N: Annotate with N processes (0: one for each processor); the output does not
+            depend on N.
+        --resume: Keep a journal beside the output, and go on where an interrupted run of the same
+            command stopped; the output is that of a run without interruption.
+
+    Examples:
+        egparse parse model.msgpack input.conllu --output output.conllu
+        egparse parse model.msgpack letter.txt | head -20
+        egparse parse model.msgpack letters/ more.txt.gz --output letters.conllu
+        egparse parse model.msgpack letters/ --output-dir parsed/ --jobs 0
+        echo 'The cat sat on the mat.' | egparse parse model.msgpack -
+        egparse parse model.msgpack old.txt --encoding latin-1
+        egparse parse model.msgpack corrected.conllu --respect-input
+        egparse parse model.msgpack input.conllu --marginals --output probable.conllu
+        egparse parse model.msgpack letter.txt --exceptions names.conllu
+        egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu
+        egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz
+        egparse parse model.msgpack s3://corpora/web.txt.gz --engine ray --workers 64
+            --ray-address head:6379 --output web.conllu --resume
+        egparse parse chunker.msgpack words.txt --format conll2000
+        egparse parse model.msgpack tokens.txt --format horizontal
+        egparse parse model.msgpack letter.txt --output-format json --output letter.json
     """
-    with reported():
-        from egparse.cli.annotating.inputs import input_files
-        from egparse.cli.annotating.outputs import Asked, opened_documents, opened_resumption
-        from egparse.io.encodings import checked_encoding
-        from egparse.service.hub.resolve import find_model
+    from egparse.cli.annotating.inputs import input_files
+    from egparse.cli.annotating.outputs import Request, check_joined, opened_documents
+    from egparse.cli.annotating.resuming import resumption
+    from egparse.io.encodings import checked_encoding
+    from egparse.service.hub.resolve import find_model
 
-        if output is not None and output_dir is not None:
-            raise EgparseError("--output-dir: expected no --output beside it, got both")
-        check_engine(engine, workers, ray_address, None if jobs == 1 else jobs)
-        checked_encoding(encoding)
-        files = input_files(inputs)
-        path = find_model(model)  # before numba is imported
-        with ExitStack() as stack:
-            asked = Asked(path, files, output, output_dir, format, output_format, force)
-            resumption = None
-            if resume:
-                changing = {
-                    "--format": str(format),
-                    "--output-format": output_format and str(output_format),
-                    "--encoding": encoding,
-                    "--gold-tags": gold_tags,
-                    "--respect-input": respect_input,
-                    "--marginals": marginals,
-                    "--exceptions": exceptions and str(exceptions),
-                }
-                resumption = opened_resumption(stack, asked, changing)
-                if resumption is None:
-                    say(f"{output}: the interrupted run was complete")
-                    return
-            documents = stack.enter_context(opened_documents(asked, resumption))
-            map_all = None
-            if jobs != 1 or resumption is not None or engine is not Engine.LOCAL:
-                from egparse.cli.workers import annotators_of
+    if output is not None and output_dir is not None:
+        raise EgparseError("--output-dir: expected no --output beside it, got both")
+    check_engine(engine, workers, ray_address, None if jobs == 1 else jobs)
+    checked_encoding(encoding)
+    files = input_files(inputs)
+    path = find_model(model)  # before numba is imported
+    request = Request(
+        path,
+        files,
+        output,
+        output_dir,
+        format,
+        output_format,
+        force,
+        encoding,
+        gold_tags,
+        respect_input,
+        marginals,
+        None if exceptions is None else str(exceptions),
+    )
+    with ExitStack() as stack:
+        journal = None
+        if resume:
+            if output is not None:
+                check_joined(request)
+            journal = stack.enter_context(
+                resumption(output, output_dir, path, files, request.options)
+            )
+            if journal is None:
+                say(f"{output}: the interrupted run was complete")
+                return
+        documents = stack.enter_context(opened_documents(request, journal))
+        map_all = None
+        if jobs != 1 or resume or engine is not Engine.LOCAL:
+            from egparse.cli.workers import annotators_of
 
-                map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
-            from egparse.pipeline.model import Model
+            map_all = stack.enter_context(annotators_of(engine, workers, ray_address, jobs))
+        from egparse.cli.annotating.progress import Progress, on_terminal
+        from egparse.cli.annotating.run import Run
+        from egparse.pipeline.model import Model
 
+        if not quiet:
+            announce_compilation()
+        loaded = Model.load(path)
+        if request.exceptions is not None:
+            loaded = loaded.with_exceptions(request.exceptions)
+        if marginals:
+            loaded.require_probabilities()
+        to_file = output is not None or output_dir is not None
+        shown = on_terminal(files, quiet, to_file)
+        progress = Progress(files, shown)
+
+        def say_empty(name: str) -> None:
             if not quiet:
-                announce_compilation()
-            loaded = Model.load(path)
-            if exceptions is not None:
-                loaded = loaded.with_exceptions(str(exceptions))
-            if marginals:
-                loaded.require_probabilities()
-            from egparse.cli.annotating.progress import Progress, terminal
-            from egparse.cli.annotating.run import Options, Run
+                complain(f"{name}: nothing to parse")
 
-            to_file = output is not None or output_dir is not None
-            shown_on = terminal(files, quiet, to_file)
-            progress = Progress(files, shown_on)
-
-            def say_empty(name: str) -> None:
-                progress.clear()
-                if not quiet:
-                    complain(f"{name}: nothing to parse")
-
-            how = Options(encoding, gold_tags, respect_input, marginals)
-            run = Run(loaded, asked, how, documents, progress, say_empty, resumption)
-            stack.enter_context(warnings_shown(quiet))
-            stack.callback(progress.clear)
-            tell = say if (to_file or shown_on is not None) and not quiet else silence
-            if tell is say:
-                run.load_kernels()
-            run.annotate(map_all)
-        tell(progress.result())
+        run = Run(loaded, request, documents, progress, say_empty, journal)
+        stack.enter_context(warnings_shown(quiet))
+        stack.callback(progress.clear)
+        tells = (to_file or shown) and not quiet
+        if tells:
+            run.load_kernels()
+        run.annotate(map_all)
+    if tells:
+        say(progress.result())

@@ -9,66 +9,22 @@ from typing import Annotated
 
 import typer
 
-from egparse.cli import completion, options
-from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
-from egparse.cli.options import examples
+from egparse.cli.notices import announce_compilation, say, warnings_shown
+from egparse.cli.options import FROM_1, MODEL
 from egparse.errors import import_with_extra
-
-EPILOG = examples(
-    "egparse serve en_ewt fr_sequoia",
-    "egparse serve model.msgpack --port 8080 --threads 4",
-    "curl http://127.0.0.1:8001/models",
-    "curl -F data=@letter.txt -F tokenizer= -F tagger= -F parser= http://127.0.0.1:8001/process",
-)
 
 _MIB = 1 << 20
 
 
-def serve_cli(
-    models: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="MODEL",
-            help="Paths or names of models; the first one is the default.",
-            autocompletion=completion.models,
-        ),
-    ],
-    host: Annotated[
-        str,
-        typer.Option(
-            "--host",
-            metavar="ADDRESS",
-            help="Address to listen at; others than this machine are served only if it says so "
-            "(0.0.0.0: all).",
-        ),
-    ] = "127.0.0.1",
-    port: Annotated[
-        int,
-        typer.Option("--port", metavar="N", min=0, max=65535, help="Port; 0: any that is free."),
-    ] = 8001,
-    threads: Annotated[
-        int,
-        typer.Option(
-            "--threads", metavar="N", min=1, help="Requests that are annotated at a time."
-        ),
-    ] = 1,
-    max_size: Annotated[
-        int,
-        typer.Option(
-            "--max-size", metavar="MIB", min=1, help="Largest request, in MiB of 1,048,576 bytes."
-        ),
-    ] = 4,
-    allow_origin: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--allow-origin",
-            metavar="ORIGIN",
-            help="Let web pages from there use the service, such as https://example.org; *: from "
-            "anywhere; may be repeated.",
-        ),
-    ] = None,
-    exceptions: options.ExceptionsOption = None,
-    quiet: options.QuietOption = False,
+def serve(
+    models: Annotated[list[Path], MODEL],
+    host: str = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8001,
+    threads: Annotated[int, FROM_1] = 1,
+    max_size: Annotated[int, FROM_1] = 4,
+    allow_origin: list[str] | None = None,
+    exceptions: Path | None = None,
+    quiet: bool = False,
 ) -> None:
     """Serve models over HTTP, as UDPipe's service does.
 
@@ -78,8 +34,26 @@ def serve_cli(
     serve other machines, put it behind a web server that has them.
 
     It needs packages that are installed by pip install 'egparse[serve]'.
+
+    Arguments:
+        MODEL: Paths or names of models; the first one is the default.
+
+    Options:
+        --host ADDRESS: Address to listen at; others than this machine are served only if it says so
+            (0.0.0.0: all).
+        --port N: Port; 0: any that is free.
+        --threads N: Requests that are annotated at a time.
+        --max-size MIB: Largest request, in MiB of 1,048,576 bytes.
+        --allow-origin ORIGIN: Let web pages from there use the service, such as
+            https://example.org; *: from anywhere; may be repeated.
+
+    Examples:
+        egparse serve en_ewt fr_sequoia
+        egparse serve model.msgpack --port 8080 --threads 4
+        curl http://127.0.0.1:8001/models
+        curl -F data=@letter.txt -F tokenizer= -F tagger= -F parser= http://127.0.0.1:8001/process
     """
-    with reported(), warnings_shown(quiet=True):
+    with warnings_shown(quiet=True):
         server = import_with_extra("egparse.service.rest.server", "serve")
         from egparse.service.hub.resolve import find_model
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -12,20 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egparse.cli import completion, options, tables
-from egparse.cli.notices import reported
-from egparse.cli.options import examples
+from egparse.cli import completion, tables
 from egparse.errors import ConfigError
 
 if TYPE_CHECKING:
     from egparse.config.fields import Setting
-
-EPILOG = examples(
-    "egparse settings",
-    "egparse settings parser",
-    "egparse settings parser.c",
-    "egparse settings --toml > mine.toml",
-)
 
 _WIDTH_OF_PIPES = 100
 _NAME, _DEFAULT, _RANGE, _LEAST_MEANING = 21, 14, 17, 20
@@ -52,55 +42,53 @@ def settings_of(part: str | None = None) -> list[Setting]:
     return chosen
 
 
-def settings_cli(
-    part: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SECTION|KEY",
-            help="Show only a section, such as parser, or a setting, such as parser.c.",
-            show_default=False,
-            autocompletion=completion.settings,
-        ),
+def settings(
+    section: Annotated[
+        str | None, typer.Argument(show_default=False, autocompletion=completion.settings)
     ] = None,
-    as_toml: Annotated[
-        bool,
-        typer.Option(
-            "--toml", help="Write a configuration file with all settings at their defaults."
-        ),
-    ] = False,
-    as_json: options.JsonOption = False,
+    toml: bool = False,
+    json_: bool = False,
 ) -> None:
     """List the settings of training: default, range and meaning.
 
     Set them in a file, 'egparse train --config FILE', or one by one, 'egparse train --set
     KEY=VALUE'. Values are in the notation of TOML.
-    """
-    if as_toml and as_json:
-        raise typer.BadParameter("cannot be combined with --json", param_hint="'--toml'")
-    if as_toml and part is not None:
-        raise typer.BadParameter("writes all settings, without SECTION", param_hint="'--toml'")
-    with reported():
-        if as_toml:
-            from egparse.config.sections import settings_as_toml
 
-            print(settings_as_toml(), end="")
-            return
-        chosen = settings_of(part)
-        if as_json:
-            found = {"settings": [one._asdict() for one in chosen]}
-            print(json.dumps(found, ensure_ascii=False, indent=2))
-        elif part == chosen[0].key:
-            print(_one(chosen[0]))
-        else:
-            width = shutil.get_terminal_size((_WIDTH_OF_PIPES, 1)).columns
-            print("\n\n".join(_shown(chosen, width)))
+    Arguments:
+        SECTION|KEY: Show only a section, such as parser, or a setting, such as parser.c.
+
+    Options:
+        --toml: Write a configuration file with all settings at their defaults.
+
+    Examples:
+        egparse settings
+        egparse settings parser
+        egparse settings parser.c
+        egparse settings --toml > mine.toml
+    """
+    if toml and json_:
+        raise typer.BadParameter("cannot be combined with --json", param_hint="'--toml'")
+    if toml and section is not None:
+        raise typer.BadParameter("writes all settings, without SECTION", param_hint="'--toml'")
+    if toml:
+        from egparse.config.sections import settings_as_toml
+
+        print(settings_as_toml(), end="")
+        return
+    chosen = settings_of(section)
+    if json_:
+        print(tables.as_json({"settings": [one._asdict() for one in chosen]}))
+    elif section == chosen[0].key:
+        print(_one(chosen[0]))
+    else:
+        width = shutil.get_terminal_size((_WIDTH_OF_PIPES, 1)).columns
+        print("\n\n".join(_shown(chosen, width)))
 
 
 def _shown(chosen: Sequence[Setting], width: int) -> Iterator[str]:
-    """A table for each section."""
     meaning = max(_LEAST_MEANING, width - _NAME - _DEFAULT - _RANGE - 3 * len(tables.GAP))
     widths = (_NAME, _DEFAULT, _RANGE, meaning)
-    for section, own in groupby(chosen, key=lambda one: one.key.rpartition(".")[0]):
+    for section, group in groupby(chosen, key=lambda one: one.key.rpartition(".")[0]):
         rows = [
             (
                 one.key.rpartition(".")[2],
@@ -108,7 +96,7 @@ def _shown(chosen: Sequence[Setting], width: int) -> Iterator[str]:
                 one.range.replace(" |", f"{_NO_BREAK}|"),
                 one.meaning,
             )
-            for one in own
+            for one in group
         ]
         title = f"[{section}]" if section else "(no section)"
         table = tables.wrapped_table(("key", "default", "range", "meaning"), rows, widths)
@@ -116,7 +104,6 @@ def _shown(chosen: Sequence[Setting], width: int) -> Iterator[str]:
 
 
 def _one(setting: Setting) -> str:
-    """All that there is of one setting, its default in full."""
     return tables.record(
         [
             ("key", setting.key),
@@ -143,7 +130,6 @@ def _of_order_1(setting: Setting, separator: str) -> str:
 
 
 def _unknown(part: str, keys: Sequence[str]) -> str:
-    """What to say of a name that no section or key has."""
     sections = dict.fromkeys(key.rpartition(".")[0] for key in keys if "." in key)
     same = [key for key in keys if key.rpartition(".")[2] == part]
     similar = list(dict.fromkeys([*same, *get_close_matches(part, [*sections, *keys])]))

@@ -11,21 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import completion, corpora, options, progress, tables
+from egparse.cli import completion, corpora, progress, tables
 from egparse.cli.corpora import Corpora
-from egparse.cli.engines import check_engine, shards_of
 from egparse.cli.files import Kind, check_output
 from egparse.cli.notices import (
     INTERRUPTED,
     Say,
     announce_compilation,
     complain,
-    reported,
     say,
     silence,
     warnings_shown,
 )
-from egparse.cli.options import Engine, examples
+from egparse.cli.options import FROM_0, FROM_1, CorpusFormat, Engine, check_engine
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.cli.progress import FINAL_HEADINGS, Standings, scored_together, without_bound
 from egparse.cli.scores import score_table
@@ -36,6 +34,7 @@ from egparse.cli.training import (
     folder_of,
     history_path,
     limited_memory,
+    shards_of,
     size_of,
 )
 from egparse.layers import MORPHOLOGY
@@ -48,18 +47,6 @@ if TYPE_CHECKING:
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
 
-EPILOG = examples(
-    "egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu",
-    "egparse train train.txt --format conll2000 --output chunker.msgpack",
-    "egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin",
-    "egparse train corpus.conllu --learner perceptron",
-    "egparse train corpus.conllu --learner hmm --set 'layers=[\"upos\"]'",
-    'egparse train corpus.conllu --set \'layers=["upos", "heads"]\' --seed 7',
-    "egparse train --base en_ewt mine.conllu --output mine.msgpack",
-    "egparse train corpus.conllu --jobs 0",
-    "egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379",
-)
-
 
 def _list_learners(wanted: bool) -> None:
     if not wanted:
@@ -71,80 +58,31 @@ def _list_learners(wanted: bool) -> None:
     raise typer.Exit
 
 
-def train_cli(
-    corpus: options.CorpusArgument,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="File for the model.")
-    ] = Path("model.msgpack"),
-    dev: options.DevOption = None,
-    config: options.ConfigOption = None,
-    classes: options.ClassesOption = None,
-    override: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting, such as parser.c=5; 'egparse settings' lists them; may be "
-            "repeated.",
-        ),
-    ] = None,
-    learner: Annotated[
-        str | None,
-        typer.Option(
-            "--learner",
-            metavar="NAME",
-            help="Learner of taggers, parser and labeller, where --set TASK.learner=NAME does not "
-            "choose another; see --list-learners.",
-            autocompletion=completion.learners,
-        ),
-    ] = None,
-    list_learners: Annotated[
-        bool,
-        typer.Option(
-            "--list-learners",
-            callback=_list_learners,
-            is_eager=True,
-            help="List the learners and exit.",
-        ),
-    ] = False,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = "utf-8",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", metavar="N", help="Random seed; equal seeds give equal models on one machine."
-        ),
-    ] = None,
-    jobs: options.TrainingJobsOption = None,
-    engine: options.EngineOption = Engine.LOCAL,
-    workers: options.WorkersOption = None,
-    ray_address: options.RayAddressOption = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            metavar="CODE",
-            help="Code of the language, such as en or de, whose spaCy rules split plain text into "
-            "words.",
-        ),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            "--base",
-            metavar="MODEL",
-            help="Continue from this model, a file or a name; the penalty is on the distance from "
-            "its weights.",
-            autocompletion=completion.models,
-        ),
-    ] = None,
-    checkpoint: options.CheckpointOption = None,
-    resume: options.ResumeOption = False,
-    memory: options.MemoryOption = None,
-    skip_bad: options.SkipBadOption = False,
-    force: options.ForceOption = False,
-    quiet: options.QuietOption = False,
-    as_json: options.JsonOption = False,
+def train(
+    corpus: Path,
+    output: Path = Path("model.msgpack"),
+    dev: Path | None = None,
+    config: Path | None = None,
+    classes: list[str] | None = None,
+    set_: list[str] | None = None,
+    learner: Annotated[str | None, typer.Option(autocompletion=completion.learners)] = None,
+    list_learners: Annotated[bool, typer.Option(callback=_list_learners, is_eager=True)] = False,
+    format: CorpusFormat | None = None,
+    encoding: str = "utf-8",
+    seed: int | None = None,
+    jobs: Annotated[int | None, FROM_0] = None,
+    engine: Engine = Engine.LOCAL,
+    workers: Annotated[int | None, FROM_1] = None,
+    ray_address: str | None = None,
+    language: str | None = None,
+    base: Annotated[str | None, typer.Option(autocompletion=completion.models)] = None,
+    checkpoint: Annotated[float | None, typer.Option(min=0.0)] = None,
+    resume: bool = False,
+    memory: str | None = None,
+    skip_bad: bool = False,
+    force: bool = False,
+    quiet: bool = False,
+    json_: bool = False,
 ) -> None:
     """Train a model on everything that a corpus annotates.
 
@@ -163,35 +101,66 @@ def train_cli(
 
     With --checkpoint, a run that was killed, or ended by Ctrl-C, continues with the same command
     and --resume, and makes the same model as one that was not stopped.
+
+    Options:
+        --output, -o FILE: File for the model.
+        --set KEY=VALUE: Change a setting, such as parser.c=5; 'egparse settings' lists them; may be
+            repeated.
+        --learner NAME: Learner of taggers, parser and labeller, where --set TASK.learner=NAME does
+            not choose another; see --list-learners.
+        --list-learners: List the learners and exit.
+        --seed N: Random seed; equal seeds give equal models on one machine.
+        --jobs, -j N: Train with N threads (0: one for each processor): the setting jobs. The model
+            does not depend on N.
+        --language CODE: Code of the language, such as en or de, whose spaCy rules split plain text
+            into words.
+        --base MODEL: Continue from this model, a file or a name; the penalty is on the distance
+            from its weights.
+        --checkpoint MINUTES: Write what --resume needs every so many minutes, into a folder beside
+            the model (0: after every pass).
+        --resume: Continue a run that wrote checkpoints and was stopped; the model will be the same.
+            Without a checkpoint that is an error, or with --checkpoint a new run.
+        --memory SIZE: Limit of memory, such as 2G: sentences and large arrays lie in temporary
+            files (in TMPDIR); the result is the same.
+
+    Examples:
+        egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu
+        egparse train train.txt --format conll2000 --output chunker.msgpack
+        egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin
+        egparse train corpus.conllu --learner perceptron
+        egparse train corpus.conllu --learner hmm --set 'layers=["upos"]'
+        egparse train corpus.conllu --set 'layers=["upos", "heads"]' --seed 7
+        egparse train --base en_ewt mine.conllu --output mine.msgpack
+        egparse train corpus.conllu --jobs 0
+        egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379
     """
-    with reported():
-        check_engine(engine, workers, ray_address, jobs)
-        limit = size_of(memory)
-        checkpoints = Checkpoints(checkpoint, resume, force)
-        replaces = force or checkpoints.check(output)
-        read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
-        read.require()
-        history = history_path(output)
-        check_output(None, Kind.TEXT, read.inputs)
-        check_output(output, Kind.MODEL, read.inputs, force=replaces)  # even that of --base
-        check_output(history, Kind.HISTORY, read.inputs, force=replaces)
-        check_output(History(output).part, Kind.HISTORY, read.inputs, force=True)
-        given = {"seed": seed, "jobs": workers or _count_of(jobs), "language": language}
-        table = _settings_table(read, override, learner) | {
-            name: value for name, value in given.items() if value is not None
-        }
-        settings, source = _settings(table, str(config) if config else "configuration", base)
-        tell = silence if quiet else say
-        with (
-            shards_of(engine, workers, ray_address),
-            warnings_shown(quiet),
-            progress.shown(quiet) as listener,
-            limited_memory(limit, tell),
-        ):
-            done = _train(read, output, settings, source, checkpoints, tell, listener)
-        print(tables.as_json(_as_json(done)) if as_json else _summary(done))
-        if done.trained.interrupted:
-            raise typer.Exit(INTERRUPTED)
+    check_engine(engine, workers, ray_address, jobs)
+    limit = size_of(memory)
+    checkpoints = Checkpoints(checkpoint, resume, force)
+    replaces = force or checkpoints.check(output)
+    read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+    read.require()
+    history = history_path(output)
+    check_output(None, Kind.TEXT, read.inputs)
+    check_output(output, Kind.MODEL, read.inputs, force=replaces)  # even that of --base
+    check_output(history, Kind.HISTORY, read.inputs, force=replaces)
+    check_output(History(output).part, Kind.HISTORY, read.inputs, force=True)
+    given = {"seed": seed, "jobs": workers or _count_of(jobs), "language": language}
+    table = _settings_table(read, set_, learner) | {
+        name: value for name, value in given.items() if value is not None
+    }
+    settings, source = _settings(table, str(config) if config else "configuration", base)
+    tell = silence if quiet else say
+    with (
+        shards_of(engine, workers, ray_address),
+        warnings_shown(quiet),
+        progress.shown(quiet) as listener,
+        limited_memory(limit, tell),
+    ):
+        done = _train(read, output, settings, source, checkpoints, tell, listener)
+    print(tables.as_json(_as_json(done)) if json_ else _summary(done))
+    if done.trained.interrupted:
+        raise typer.Exit(INTERRUPTED)
 
 
 class _Training(NamedTuple):

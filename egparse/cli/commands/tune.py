@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import options, progress, tables
+from egparse.cli import progress, tables
 from egparse.cli.corpora import Corpora
 from egparse.cli.files import Kind, check_distinct, check_output, opened
 from egparse.cli.notices import (
@@ -20,27 +20,20 @@ from egparse.cli.notices import (
     Say,
     announce_compilation,
     complain,
-    reported,
     say,
     silence,
     warnings_shown,
 )
-from egparse.cli.options import examples
+from egparse.cli.options import CorpusFormat
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import EgparseError, import_with_extra
-from egparse.storage.atomic import write_atomically
+from egparse.storage.files import write_atomically
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
     from egparse.fitting.progress import Listener
     from egparse.learners.eg.path import PathConfig
     from egparse.training.tune import Tuned, TunedTask, TunePoint
-
-EPILOG = examples(
-    "egparse tune corpus.conllu --dev dev.conllu --task parser --c-from 200 --c-to 12 --decay 0.5",
-    "egparse tune corpus.conllu --task upos --task xpos --output path.json --plot path.svg",
-    "egparse tune corpus.conllu --task labeller --set labeller.loss=max-margin --gap 0.1",
-)
 
 _HEADINGS = ("C", "passes", "eff. it.", "total", "primal", "dual", "gap %", "dev", "time", "")
 _PLOTS = (".png", ".svg", ".pdf")
@@ -64,88 +57,27 @@ class TuneTask(StrEnum):
     EXPANDER = "expander"
 
 
-def tune_cli(
-    corpus: options.CorpusArgument,
-    task: Annotated[
-        list[TuneTask],
-        typer.Option(
-            "--task",
-            metavar="TASK",
-            help="upos, xpos, feats, morphology, spans, lemmas, pruner, parser, labeller, "
-            "tokeniser, splitter or expander; may be repeated.",
-            show_default=False,
-        ),
-    ],
-    dev: options.DevOption = None,
-    c_from: Annotated[
-        float | None,
-        typer.Option(
-            "--c-from",
-            metavar="C",
-            help="First and largest C (default: 40 times the configured C).",
-        ),
-    ] = None,
-    c_to: Annotated[
-        float | None,
-        typer.Option(
-            "--c-to",
-            metavar="C",
-            help="Last and smallest C (default: a tenth of the configured C).",
-        ),
-    ] = None,
-    decay: Annotated[
-        float, typer.Option("--decay", metavar="X", help="Ratio of each C to the previous one.")
-    ] = 0.7,
-    gap: Annotated[
-        float | None,
-        typer.Option(
-            "--gap",
-            metavar="X",
-            help="Relative duality gap to reach at each C (eg-online; default: 0.001).",
-        ),
-    ] = None,
-    passes: Annotated[
-        int | None,
-        typer.Option(
-            "--passes",
-            metavar="N",
-            help="Greatest number of passes at each C (eg-online; default: 50).",
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="File for the paths, in JSON."),
-    ] = None,
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            "--plot",
-            metavar="FILE",
-            help="File for a figure of score and gap over C: .png, .svg or .pdf.",
-        ),
-    ] = None,
-    config: options.ConfigOption = None,
-    classes: options.ClassesOption = None,
-    override: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="Change a setting, such as upos.min_count=3; may be repeated.",
-        ),
-    ] = None,
-    format: options.FormatOption = None,
-    encoding: options.EncodingOption = "utf-8",
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", metavar="N", help="Random seed; equal seeds give equal paths on one machine."
-        ),
-    ] = None,
-    skip_bad: options.SkipBadOption = False,
-    force: options.ForceOption = False,
-    quiet: options.QuietOption = False,
-    as_json: options.JsonOption = False,
+def tune(
+    corpus: Path,
+    task: Annotated[list[TuneTask], typer.Option(show_default=False)],
+    dev: Path | None = None,
+    c_from: float | None = None,
+    c_to: float | None = None,
+    decay: float = 0.7,
+    gap: float | None = None,
+    passes: int | None = None,
+    output: Path | None = None,
+    plot: Path | None = None,
+    config: Path | None = None,
+    classes: list[str] | None = None,
+    set_: list[str] | None = None,
+    format: CorpusFormat | None = None,
+    encoding: str = "utf-8",
+    seed: int | None = None,
+    skip_bad: bool = False,
+    force: bool = False,
+    quiet: bool = False,
+    json_: bool = False,
 ) -> None:
     """Find the regularisation constant C that suits a corpus.
 
@@ -155,55 +87,70 @@ def tune_cli(
     dca, the default of the parser, each C is trained from zero, as by egparse train. Earlier tasks
     (tags for the parser, trees for the labeller) are trained as configured. Ctrl-C keeps what has
     been measured.
+
+    Options:
+        --task TASK: upos, xpos, feats, morphology, spans, lemmas, pruner, parser, labeller,
+            tokeniser, splitter or expander; may be repeated.
+        --c-from C: First and largest C (default: 40 times the configured C).
+        --c-to C: Last and smallest C (default: a tenth of the configured C).
+        --decay X: Ratio of each C to the previous one.
+        --gap X: Relative duality gap to reach at each C (eg-online; default: 0.001).
+        --passes N: Greatest number of passes at each C (eg-online; default: 50).
+        --output, -o FILE: File for the paths, in JSON.
+        --plot FILE: File for a figure of score and gap over C: .png, .svg or .pdf.
+        --set KEY=VALUE: Change a setting, such as upos.min_count=3; may be repeated.
+        --seed N: Random seed; equal seeds give equal paths on one machine.
+
+    Examples:
+        egparse tune corpus.conllu --dev dev.conllu --task parser --c-from 200 --c-to 12 --decay 0.5
+        egparse tune corpus.conllu --task upos --task xpos --output path.json --plot path.svg
+        egparse tune corpus.conllu --task labeller --set labeller.loss=max-margin --gap 0.1
     """
-    with reported():
-        read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
-        read.require()
-        check_output(None, Kind.TEXT, read.inputs)
+    read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+    read.require()
+    check_output(None, Kind.TEXT, read.inputs)
+    if output is not None:
+        check_output(output, Kind.JSON, read.inputs, force=force)
+    if plot is not None:
+        check_output(plot, Kind.FIGURE, read.inputs, force=force)
+        check_plottable(plot)
+    check_distinct([path for path in (output, plot) if path is not None])
+    from egparse.config.reading import load_table, put, read_config
+
+    table = load_table(config, set_ or [])
+    if classes:
+        put(table, "classes.tables", classes)
+    settings = read_config(table, str(config) if config else "configuration")
+    if seed is not None:
+        settings = replace(settings, seed=seed)
+    from egparse.training.tune import path_around
+
+    stop = {"gap": gap, "iterations": passes}
+    given = {name: value for name, value in stop.items() if value is not None}
+    if given:
+        _check_warm_start([one.value for one in task], settings)
+    paths = {
+        one.value: path_around(one.value, settings, c_from=c_from, c_to=c_to, decay=decay, **given)
+        for one in task
+    }
+    with warnings_shown(quiet), progress.shown(quiet) as listener:
+        done = _tune(read, settings, paths, silence if quiet else say, listener)
+    paths_as_json = tables.as_json(_as_json(done))
+    with uninterrupted():
         if output is not None:
-            check_output(output, Kind.JSON, read.inputs, force=force)
+            with opened(output) as stream:
+                stream.write(paths_as_json + "\n")
         if plot is not None:
-            check_output(plot, Kind.FIGURE, read.inputs, force=force)
-            check_plottable(plot)
-        check_distinct([path for path in (output, plot) if path is not None])
-        from egparse.config.reading import load_table, put, read_config
+            from egparse.experiments.report.tuning_figure import figure
 
-        table = load_table(config, override or [])
-        if classes:
-            put(table, "classes.tables", classes)
-        settings = read_config(table, str(config) if config else "configuration")
-        if seed is not None:
-            settings = replace(settings, seed=seed)
-        from egparse.training.tune import path_around
-
-        stop = {"gap": gap, "iterations": passes}
-        given = {name: value for name, value in stop.items() if value is not None}
-        if given:
-            _check_warm_start([one.value for one in task], settings)
-        paths = {
-            one.value: path_around(
-                one.value, settings, c_from=c_from, c_to=c_to, decay=decay, **given
-            )
-            for one in task
-        }
-        with warnings_shown(quiet), progress.shown(quiet) as listener:
-            done = _tune(read, settings, paths, silence if quiet else say, listener)
-        paths_as_json = tables.as_json(_as_json(done))
-        with uninterrupted():
-            if output is not None:
-                with opened(output) as stream:
-                    stream.write(paths_as_json + "\n")
-            if plot is not None:
-                from egparse.experiments.report.tuning_figure import figure
-
-                drawn = io.BytesIO()
-                figure(done.tuned.tasks).savefig(drawn, format=plot.suffix[1:].lower())
-                write_atomically(plot, drawn.getvalue())
-        print(paths_as_json if as_json else _summary(done, output, plot))
-        if done.tuned.interrupted:
-            sys.stdout.flush()
-            complain("interrupted; the paths hold what was measured before")
-            raise typer.Exit(INTERRUPTED)
+            drawn = io.BytesIO()
+            figure(done.tuned.tasks).savefig(drawn, format=plot.suffix[1:].lower())
+            write_atomically(plot, drawn.getvalue())
+    print(paths_as_json if json_ else _summary(done, output, plot))
+    if done.tuned.interrupted:
+        sys.stdout.flush()
+        complain("interrupted; the paths hold what was measured before")
+        raise typer.Exit(INTERRUPTED)
 
 
 class _Tuning(NamedTuple):

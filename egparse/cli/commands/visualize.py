@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice, tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from egparse.cli import completion, options, tables
+from egparse.cli import tables
 from egparse.cli.files import Kind, check_output, opened
-from egparse.cli.notices import announce_compilation, reported, say, warnings_shown
-from egparse.cli.options import PLAIN, InputFormat, examples, model_and_input
+from egparse.cli.notices import announce_compilation, say, warnings_shown
+from egparse.cli.options import (
+    FROM_0,
+    FROM_1,
+    MODEL,
+    PLAIN,
+    InputFormat,
+    model_and_input,
+)
 from egparse.errors import EgparseError, did_you_mean
 
 if TYPE_CHECKING:
@@ -22,173 +29,98 @@ if TYPE_CHECKING:
     from egparse.sentences import Sentence
     from egparse.service.pages.annotation_page import View
 
-EPILOG = examples(
-    "egparse visualize model.msgpack letter.txt --output letter.html",
-    "echo 'The cat sat on the mat.' | egparse visualize model.msgpack - > cat.html",
-    "egparse visualize corpus.conllu --layers upos,feats --output corpus.html",
-    "egparse visualize model.msgpack dev.conllu --compare --output differences.html",
-    "egparse visualize model.msgpack large.txt --least-certain --limit 20 > doubt.html",
-)
-
 LIMIT = 100
 WORDS = 500
 """As ``egparse.service.pages.dependency_drawing.MOST_WORDS``, which takes time to import."""
 
 
-class Visualized(NamedTuple):
-    """An HTML page. ``shown`` says in words which sentences are on it; ``partial``: there are
-    others.
-    """
-
-    page: str
-    shown: str
-    partial: bool
-
-
 def visualize(
-    source: Input,
-    model: Model | None = None,
-    format: InputFormat = InputFormat.AUTO,
-    *,
-    model_name: str = "",
-    limit: int = LIMIT,
-    words: int = WORDS,
-    layers: Sequence[str] | None = None,
+    model: Annotated[Path, MODEL],
+    input: Annotated[Path | None, typer.Argument(show_default=False)] = None,
+    output: Path | None = None,
+    limit: Annotated[int, FROM_0] = LIMIT,
+    words: Annotated[int, FROM_1] = WORDS,
+    layers: str | None = None,
     least_certain: bool = False,
     compare: bool = False,
+    format: InputFormat = InputFormat.AUTO,
+    encoding: str = "utf-8",
     gold_tags: bool = False,
-) -> Visualized:
-    """Draw what a model predicts for the source; without a model, draw the annotated source itself.
-
-    The page shows the first ``limit`` sentences (0: all) or, with ``least_certain``, those with the
-    lowest expected accuracy of heads, and draws the first ``words`` words of each, with their
-    values in ``layers`` below them (None: UPOS, or the first layer of tags instead). With
-    ``compare`` it marks where the model differs from the source.
-
-    Raises:
-        EgparseError: the source is faulty or empty, or is plain text where a corpus is needed; or
-            ``least_certain`` without any probabilities.
-    """
-    from egparse.service.pages.annotation_page import annotation_page
-
-    views = _views(source, source.format(format), model, gold_tags, compare)
-    read: int | None
-    if least_certain:
-        chosen, read = _least_certain(views, limit, source.name)
-    else:
-        chosen = list(islice(views, limit or None))
-        read = len(chosen) if next(views, None) is None else None
-    shown = _amount(len(chosen), read, least_certain)
-    cut = sum(len(view.sentence) > words for view in chosen)
-    if cut:
-        of = tables.things(cut, "sentence")
-        shown += f"; only the first {words:,} words of {of} are drawn (see --words)"
-    name = "standard input" if source.name == "<stdin>" else Path(source.name).name
-    facts = [f"{shown[0].upper()}{shown[1:]}."]
-    facts += [f"Annotated by {model_name}."] if model_name else []
-    page = annotation_page(
-        chosen,
-        title=name,
-        facts=facts,
-        language=model.language if model else None,
-        words=words,
-        layers=layers,
-    )
-    return Visualized(page, shown, partial=read != len(chosen) or cut > 0)
-
-
-def visualize_cli(
-    first: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="Path or name of a model. If there is one argument, it is INPUT, an annotated "
-            "corpus that is drawn as it is.",
-            autocompletion=completion.models,
-        ),
-    ],
-    second: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="INPUT",
-            help="Corpus or text in UTF-8; - for standard input.",
-            show_default=False,
-        ),
-    ] = None,
-    output: options.OutputOption = None,
-    limit: Annotated[
-        int,
-        typer.Option("--limit", metavar="N", min=0, help="Number of sentences to show; 0: all."),
-    ] = LIMIT,
-    words: Annotated[
-        int,
-        typer.Option(
-            "--words", metavar="N", min=1, help="Number of words of a sentence that are drawn."
-        ),
-    ] = WORDS,
-    layers: Annotated[
-        str | None,
-        typer.Option(
-            "--layers",
-            metavar="LAYERS",
-            help="Layers below the words: some of upos, xpos, feats and lemmas, with commas "
-            "between them, or all (default: upos, or the first of them that is annotated).",
-        ),
-    ] = None,
-    least_certain: Annotated[
-        bool,
-        typer.Option(
-            "--least-certain",
-            help="Show the sentences with the lowest expected accuracy of heads, least certain "
-            "first.",
-        ),
-    ] = False,
-    compare: Annotated[
-        bool,
-        typer.Option(
-            "--compare", help="Mark where the model differs from the annotation of INPUT."
-        ),
-    ] = False,
-    format: options.InputFormatOption = InputFormat.AUTO,
-    encoding: options.EncodingOption = "utf-8",
-    gold_tags: options.GoldTagsOption = False,
-    force: options.ForceOption = False,
-    quiet: options.QuietOption = False,
+    force: bool = False,
+    quiet: bool = False,
 ) -> None:
     """Draw trees, entities and their probabilities.
 
     The HTML page is one file that loads nothing else. The less probable an arc, tag or entity, the
     fainter it is drawn; its probability appears when the pointer is on it. Without a model, INPUT
     is drawn as it is annotated, with the probabilities that parse --marginals wrote to MISC.
-    """
-    with reported():
-        from egparse.cli.annotating.inputs import Input
 
-        below = None if layers is None else _layers(layers)
-        model, input = model_and_input(first, second)
-        if model is None and (compare or gold_tags):
-            option = "--compare" if compare else "--gold-tags"
-            raise typer.BadParameter(f"{option} expects MODEL INPUT", param_hint="'MODEL'")
-        path = _found(model) if model else None  # before numba is imported
-        inputs = {"the input": input, "the model": path}
-        check_output(output, Kind.PAGE, inputs, force=force, regular=False)
-        with Input(input, encoding) as source, warnings_shown(quiet):
-            found = visualize(
-                source,
-                _loaded(path, quiet) if path else None,
-                format,
-                model_name=model.name if model else "",
-                limit=limit,
-                words=words,
-                layers=below,
-                least_certain=least_certain,
-                compare=compare,
-                gold_tags=gold_tags,
-            )
-            with opened(output) as stream:
-                stream.write(found.page)
-        if not quiet and (output is not None or found.partial):
-            say(found.shown)
+    Arguments:
+        MODEL: Path or name of a model. If there is one argument, it is INPUT, an annotated corpus
+            that is drawn as it is.
+        INPUT: Corpus or text in UTF-8; - for standard input.
+
+    Options:
+        --limit N: Number of sentences to show; 0: all.
+        --words N: Number of words of a sentence that are drawn.
+        --layers LAYERS: Layers below the words: some of upos, xpos, feats and lemmas, with commas
+            between them, or all (default: upos, or the first of them that is annotated).
+        --least-certain: Show the sentences with the lowest expected accuracy of heads, least
+            certain first.
+        --compare: Mark where the model differs from the annotation of INPUT.
+        --format, --input FORMAT: {INPUT_FORMATS}
+
+    Examples:
+        egparse visualize model.msgpack letter.txt --output letter.html
+        echo 'The cat sat on the mat.' | egparse visualize model.msgpack - > cat.html
+        egparse visualize corpus.conllu --layers upos,feats --output corpus.html
+        egparse visualize model.msgpack dev.conllu --compare --output differences.html
+        egparse visualize model.msgpack large.txt --least-certain --limit 20 > doubt.html
+    """
+    from egparse.cli.annotating.inputs import Input
+
+    below = None if layers is None else _layers(layers)
+    named, place = model_and_input(model, input)
+    if named is None and (compare or gold_tags):
+        option = "--compare" if compare else "--gold-tags"
+        raise typer.BadParameter(f"{option} expects MODEL INPUT", param_hint="'MODEL'")
+    path = None
+    if named is not None:
+        from egparse.service.hub.resolve import find_model
+
+        path = find_model(named)  # before numba is imported
+    check_output(
+        output, Kind.PAGE, {"the input": place, "the model": path}, force=force, regular=False
+    )
+    with Input(place, encoding) as source, warnings_shown(quiet):
+        loaded = _loaded(path, quiet) if path else None
+        views = _views(source, source.format(format), loaded, gold_tags, compare)
+        read: int | None
+        if least_certain:
+            chosen, read = _least_certain(views, limit, source.name)
+        else:
+            chosen = list(islice(views, limit or None))
+            read = len(chosen) if next(views, None) is None else None
+        shown = _amount(len(chosen), read, least_certain)
+        cut = sum(len(view.sentence) > words for view in chosen)
+        if cut:
+            of = tables.things(cut, "sentence")
+            shown += f"; only the first {words:,} words of {of} are drawn (see --words)"
+        from egparse.service.pages.annotation_page import annotation_page
+
+        page = annotation_page(
+            chosen,
+            title="standard input" if source.name == "<stdin>" else Path(source.name).name,
+            facts=[f"{shown[0].upper()}{shown[1:]}."]
+            + ([f"Annotated by {named.name}."] if named else []),
+            language=loaded.language if loaded else None,
+            words=words,
+            layers=below,
+        )
+        with opened(output) as stream:
+            stream.write(page)
+    if not quiet and (output is not None or read != len(chosen) or cut):
+        say(shown)
 
 
 def _layers(given: str) -> tuple[str, ...]:
@@ -210,12 +142,6 @@ def _layers(given: str) -> tuple[str, ...]:
                 param_hint="'--layers'",
             )
     return layers
-
-
-def _found(model: Path) -> Path:
-    from egparse.service.hub.resolve import find_model
-
-    return find_model(model)
 
 
 def _loaded(path: Path, quiet: bool) -> Model:
@@ -257,7 +183,7 @@ def _corpus(
     """The sentences of a corpus; unless ``annotated``, only words are read, and faults elsewhere
     do not matter.
     """
-    from egparse.io.conllu import SPANS_KEY
+    from egparse.io.blocks import SPANS_KEY
     from egparse.io.corpus import read_corpus
 
     spans_key = SPANS_KEY if annotated else None
@@ -272,9 +198,9 @@ def _corpus(
 
 
 def _plain(source: Input, format: InputFormat, model: Model) -> Iterator[Sentence]:
-    from egparse.text.plain_formats import read_plain
+    from egparse.text.reading import read_plain
 
-    sentences = read_plain(model, source.stream, format, name=source.name)
+    sentences = read_plain(model.plain_text, source.stream, format, name=source.name)
     first = next(sentences, None)
     if first is None:
         raise EgparseError(

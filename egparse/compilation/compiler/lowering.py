@@ -8,7 +8,6 @@ of these alone, is left out: ``machine_code`` does that once, for all kernels of
 from __future__ import annotations
 
 import functools
-import gc
 from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, cast
@@ -32,6 +31,7 @@ from egparse.compilation.signatures import (
     as_text,
     find_class,
 )
+from egparse.storage.collector import collector_paused
 
 COMPILER = f"numba {numba.__version__}"
 """The version of numba, which decides how kernels call each other."""
@@ -50,7 +50,6 @@ _SCALARS = {
 
 @functools.cache
 def _dispatcher_of(kernel: Kernel, is_called_from_python: bool = False) -> Any:
-    """numba's object for a kernel."""
     return numba.njit(
         nogil=True,
         error_model="numpy",
@@ -151,18 +150,6 @@ def _front_end_only() -> Iterator[None]:
         del generator._library_class, context.get_executable
 
 
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Leave garbage where it is: a fifth of numba's time goes into looking for it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 class LoweredKernel:
     """A kernel lowered for some types of arguments: the name of its function in the IR, and the
     libraries that hold it and what it calls.
@@ -181,7 +168,8 @@ def lower(kernel: Kernel, argument_types: tuple[ArgumentType, ...]) -> LoweredKe
     """Infer types and lower a kernel, with all that it calls."""
     signature = tuple(numba_type(type_) for type_ in argument_types)
     dispatcher = _dispatcher_of(kernel)
-    with global_compiler_lock, _front_end_only(), _without_garbage_collection():
+    # numba would spend a fifth of its time in looking for garbage
+    with global_compiler_lock, _front_end_only(), collector_paused():
         dispatcher.compile(signature)
     return LoweredKernel(dispatcher.overloads[signature])
 
@@ -198,7 +186,7 @@ class SeparateKernel(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Kernel and types, as text."""
+        """Kernel and types, as ``signatures.kernel_of`` reads them."""
         return self.kernel.full_name + as_text(self.types)
 
 
@@ -240,7 +228,6 @@ def link(lowered: LoweredKernel, texts: Sequence[str]) -> llvm.ModuleRef:
 
 
 def _declaration(function: Any) -> str:
-    """A function of a module as IR that declares it."""
     returned, _, parameters = str(function.global_value_type).partition(" (")
     return f'declare {returned} @"{function.name}"({parameters}'
 

@@ -11,7 +11,7 @@ Arrays are borrowed for the time of the call: the caller holds them. Arrays in t
 into new arrays of NumPy.
 
 What differs from process to process (addresses of types, of functions, of classes) is read from two
-tables, ``egparse_interpreter`` and the one of the wrapper's classes (see ``linking``).
+tables, ``egparse_interpreter`` and the one of the wrapper's classes (see ``variants``).
 """
 
 from __future__ import annotations
@@ -153,7 +153,6 @@ class Wrapper:
         return self.context.insert_const_string(self.module, text)
 
     def _entry(self, name: str) -> Any:
-        """An address of the table of the interpreter."""
         address = self.builder.gep(self.interpreter, [_long(0), _long(ENTRIES.index(name))])
         return self.builder.inttoptr(self.builder.load(address), _pointer)
 
@@ -255,7 +254,7 @@ class Wrapper:
     def _unbox_tuple(self, type_: types.BaseTuple, object_: Any) -> Any:
         builder = self.builder
         kind = self._field(object_, OBJECT_TYPE, _pointer)
-        self._require(builder.icmp_unsigned("==", kind, self._class(type_)))
+        self._require(builder.icmp_unsigned("==", kind, self._class_of(type_)))
         size = self._field(object_, TUPLE_SIZE, _long)
         self._require(builder.icmp_signed("==", size, _long(len(type_))))
         items = [
@@ -264,8 +263,7 @@ class Wrapper:
         ]
         return self.context.make_tuple(builder, type_, items)
 
-    def _class(self, type_: types.BaseTuple) -> Any:
-        """The class of a tuple."""
+    def _class_of(self, type_: types.BaseTuple) -> Any:
         if not isinstance(type_, types.BaseNamedTuple):
             return self._entry("tuple")
         class_ = type_.instance_class
@@ -278,7 +276,6 @@ class Wrapper:
     # Results.
 
     def _box(self, type_: types.Type, value: Any) -> Any:
-        """The Python object of a result."""
         builder = self.builder
         if isinstance(type_, types.Array):
             return self._box_array(type_, value)
@@ -343,6 +340,6 @@ class Wrapper:
             self._call("PyTuple_SetItem", tuple_, _long(i), item)
         if not isinstance(type_, types.BaseNamedTuple):
             return tuple_
-        named = self._call("PyObject_CallObject", self._class(type_), tuple_)
+        named = self._call("PyObject_CallObject", self._class_of(type_), tuple_)
         self._call("Py_DecRef", tuple_)
         return named

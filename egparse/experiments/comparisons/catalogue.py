@@ -24,7 +24,7 @@ from egparse.experiments.report.artefacts import Written, machine, versions, wri
 from egparse.experiments.report.outcome import Outcome
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Facts, Results, encoded, read_results
-from egparse.storage.atomic import write_atomically
+from egparse.storage.files import write_atomically
 
 
 class Experiment(NamedTuple):

@@ -15,7 +15,8 @@ import numpy as np
 from egparse.features.arcs import encode_arcs
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
-from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, Inference, expected_cost
+from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, expected_cost
+from egparse.learners.problem import Problem
 from egparse.parsing.arc_parser import Parser, codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
@@ -36,7 +37,7 @@ class Risks(NamedTuple):
     ramp: float
 
 
-def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
+def risks(problem: Problem, scores: Iterable[Floats], n_words: int) -> Risks:
     """The risks of a model that gives example i the i-th part scores of ``scores``. These are
     copied, so they may lie in scratch arrays of the problem.
     """
@@ -52,7 +53,7 @@ def risks(problem: Inference, scores: Iterable[Floats], n_words: int) -> Risks:
     return Risks(*(totals / n_words).tolist())
 
 
-class HeldOutTrees:
+class HeldOutTrees(Problem):
     """Sentences of ``lengths`` words with the candidate arcs of a problem. A word whose correct
     head is no candidate costs one in every tree.
     """
@@ -104,7 +105,7 @@ class HeldOutTrees:
         return risks(self, map(self._problem.scores, range(len(self._lengths))), sum(self._lengths))
 
 
-class HeldOutSequences:
+class HeldOutSequences(Problem):
     """Label sequences with bigrams, in which every word may have every label.
 
     ``gold`` (words,) are the correct labels; -1 is a label that the model does not have, and such a

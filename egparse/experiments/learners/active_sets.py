@@ -5,6 +5,7 @@ weight from one structure to another.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +33,17 @@ class ActiveSet:
     def __init__(self, first: Floats) -> None:
         self._members: dict[Key, _Member] = {}
         self._members[self._found(first)].weight = 1.0
+
+    def saved(self) -> list[tuple[npt.NDArray[np.int32], npt.NDArray[np.float32], float]]:
+        """For a checkpoint."""
+        return [(own.parts, own.counts, own.weight) for own in self._members.values()]
+
+    def restore(self, saved: list[Any]) -> None:
+        """Continue from what ``saved`` returned."""
+        self._members = {
+            parts.tobytes() + counts.tobytes(): _Member(parts, counts, weight)
+            for parts, counts, weight in saved
+        }
 
     def __len__(self) -> int:
         """The number of structures."""

@@ -35,7 +35,7 @@ from annotated_types import Interval
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, UnscaledState
+from egparse.learners.learner import LearnerConfig, OnlineLearner, UnscaledState
 from egparse.learners.problem import Problem
 from egparse.learners.sgd import Arrays, Divergence, copies, restore
 from egparse.learners.vectors import squared_norm
@@ -82,7 +82,7 @@ class AdaGradState(UnscaledState):
     waiting: int = 0
 
 
-class AdaGrad(Learner):
+class AdaGrad(OnlineLearner):
     """AdaGrad on a problem, which holds w."""
 
     config_type = AdaGradConfig
@@ -139,8 +139,7 @@ class AdaGrad(Learner):
             EgparseError: the loss does not stay finite.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # ``update`` checks the loss
-            for i in state.generator.permutation(self.n).tolist():
-                self.update(state, i)
+            super().iterate(state)
             self._descend(state)
             self._sweep(state)
 

@@ -41,7 +41,7 @@ from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
-from egparse.learners.problem import Problem, require_design
+from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask
 
 
@@ -150,6 +150,32 @@ class Counting(Learner):
     def model_weights(self, state: CountingState) -> AbstractContextManager[None]:
         """Nothing to do: v is the model."""
         return nullcontext()
+
+
+def require_design(learner: str, problem: Problem, *, sequences: bool) -> DesignMatrix:
+    """The design matrix of a problem, for a learner of sequences or of single choices.
+
+    Raises:
+        ConfigError: a problem that has no design matrix, or one of another structure.
+    """
+    fits = "sequences of labels" if sequences else "choices made one by one (multiclass problems)"
+    if not problem.offers("design"):
+        raise ConfigError(
+            f"{learner} fits {fits}; it needs the weight of every attribute and label, and "
+            f"{type(problem).__name__} has no design matrix"
+        )
+    design = problem.design()
+    if not sequences and design.bigrams is not None:
+        raise ConfigError(
+            f"{learner} fits {fits}; this problem has weights of label bigrams (set bigrams = "
+            "false to do without)"
+        )
+    if sequences and design.bigrams is None:
+        raise ConfigError(
+            f"{learner} fits {fits}; this problem has no weights of label bigrams (set bigrams = "
+            "true, or use naive-bayes, which counts without)"
+        )
+    return design
 
 
 def common_attribute(name: str, design: DesignMatrix) -> int:

@@ -30,7 +30,6 @@ as well.
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, NamedTuple
 
@@ -41,7 +40,7 @@ from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.active_sets import ActiveSet, Key
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import LearnerConfig, OnlineLearner
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem
 from egparse.learners.vectors import squared_norm
@@ -124,7 +123,7 @@ class _Way(NamedTuple):
     towards: bool
 
 
-class FrankWolfe(Learner):
+class FrankWolfe(OnlineLearner):
     """Block-coordinate Frank-Wolfe on a problem; the problem holds v = C w."""
 
     config_type = FrankWolfeConfig
@@ -223,12 +222,6 @@ class FrankWolfe(Learner):
         return Certificate(
             loss + norm / (2 * c), self.dual(state), state.evaluations / max(1, self.n), c, details
         )
-
-    def model_weights(self, state: FrankWolfeState) -> AbstractContextManager[None]:
-        """Inside it v is the weighted average of the weights, if configured."""
-        if state.average is None:
-            return super().model_weights(state)
-        return state.average.average_weights()
 
     def _draw(self, state: FrankWolfeState, count: int) -> Longs:
         """The examples to visit next."""

@@ -15,7 +15,7 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Interval
@@ -78,21 +78,14 @@ class MixingOnceConfig(LearnerConfig):
             )
 
 
-class ShardEnd(NamedTuple):
-    """The end of the training on one shard: inference calls, an example each, and the relative
-    gap.
-    """
-
-    evaluations: float
-    gap: float
-
-
 @dataclass
 class MixingOnceState:
-    """``weights`` are those of each shard, once trained."""
+    """``weights`` are those of each shard, once trained. ``ends`` (shards, 2): its inference calls,
+    an example each, and its relative gap at the end; without rows before.
+    """
 
     weights: list[Arrays]
-    ends: list[ShardEnd]
+    ends: Floats
 
     @property
     def scale(self) -> float:
@@ -114,7 +107,7 @@ class MixingOnce(Learner):
         self.problem.reset()
         compile_kernels(self.problem, self._loss)
         self._gold_theta = np.broadcast_to(np.asarray(gold_theta, dtype=np.float64), (self.n,))
-        return MixingOnceState([shared_like(self.problem) for _ in self.shards], [])
+        return MixingOnceState([shared_like(self.problem) for _ in self.shards], np.empty((0, 2)))
 
     def iterate(self, state: MixingOnceState) -> None:
         """Train every shard to the end, in parallel, and mix; a second call changes nothing.
@@ -122,14 +115,14 @@ class MixingOnce(Learner):
         Raises:
             EgparseError: the inner learner failed.
         """
-        if state.ends:
+        if len(state.ends):
             return
 
-        def work(p: int) -> ShardEnd:
+        def work(p: int) -> tuple[float, float]:
             return self._train(state, p)
 
         try:
-            state.ends = on_shards(work, len(self.shards), self.config.processes)
+            state.ends = np.array(on_shards(work, len(self.shards), self.config.processes))
         except BaseException:
             self.problem.reset()
             raise
@@ -153,16 +146,16 @@ class MixingOnce(Learner):
             raise EgparseError(f"parameter-mixing: expected a finite primal, got {primal}")
         details = {
             "shards": float(len(self.shards)),
-            "gap": max((end.gap for end in state.ends), default=math.inf),
+            "gap": max(state.ends[:, 1].tolist(), default=math.inf),
         }
-        passes = sum(end.evaluations for end in state.ends) / max(1, self.n)
+        passes = float(sum(state.ends[:, 0])) / max(1, self.n)
         return Certificate(primal, -math.inf, passes, c, details)
 
     def model_weights(self, state: MixingOnceState) -> AbstractContextManager[None]:
         """Nothing to do: v is the model."""
         return nullcontext()
 
-    def _train(self, state: MixingOnceState, p: int) -> ShardEnd:
+    def _train(self, state: MixingOnceState, p: int) -> tuple[float, float]:
         """Train a shard from the start and write its w into the arrays of the state."""
         config, examples = self.config, self.shards[p]
         shard = Shard(self.problem, examples)
@@ -180,7 +173,7 @@ class MixingOnce(Learner):
             copy_weights(self.problem, state.weights[p])
         for array in state.weights[p]:
             array *= inner.scale
-        return ShardEnd(certificate.effective_iterations * len(examples), certificate.relative_gap)
+        return certificate.effective_iterations * len(examples), certificate.relative_gap
 
 
 def loss_of(problem: Problem, loss: Loss, examples: Longs, scale: float = 1.0) -> float:

@@ -270,7 +270,9 @@ def _perceptron_pass(
     state = learner.resume(generator)
     learner.iterate(state)
     if average is not None:
-        learner.average(state, average)
+        with learner.model_weights(state):
+            for out, array in zip(average, shard.vectors(), strict=True):
+                out[...] = array
     return ShardOutcome(evaluations=state.visits, mistakes=state.mistakes)
 
 

@@ -96,7 +96,7 @@ class PublishedConfig(EGConfig):
     restart_eta: Annotated[bool, "start at eta at each visit"] = False
     largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = None
     calibrate: Annotated[float, Interval(ge=0, le=1), "the share of the examples"] = 0.0
-    every_move: Annotated[bool, "marginals move however little"] = False
+    every_move: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -162,7 +162,7 @@ class AsPublishedConfig(PublishedConfig):
     order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "drawn"
     start: Annotated[Start, "the first distributions"] = "uniform"
     largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = math.inf
-    every_move: Annotated[bool, "marginals move however little"] = True
+    every_move: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -66,10 +66,10 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig, sum_of_losses, visits_of
+from egparse.learners.learner import LearnerConfig, OnlineLearner, sum_of_losses
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
-from egparse.types import Floats, Longs, Shorts, Singles
+from egparse.types import Floats, Shorts, Singles
 
 _ROUNDING = 1e-7
 """A rise or a gap is taken for 0 if it is below this fraction of the terms that it is made of:
@@ -224,7 +224,7 @@ class DualStep:
         return self.problem.division(i) if self.problem.offers("division") else (_NO_GROUPS, False)
 
 
-class SDCA(Learner):
+class SDCA(OnlineLearner):
     """Dual coordinate ascent on a problem, which holds v."""
 
     config_type = SDCAConfig
@@ -280,17 +280,7 @@ class SDCA(Learner):
     def iterate(self, state: SDCAState) -> None:
         """Visit every example once, in random order."""
         state.skipped = 0
-        for i in visits_of(self.n, state.generator).tolist():
-            self.update(state, i)
-
-    def next_visits(self, state: SDCAState, by_gain: bool) -> Longs:
-        """All examples, in random order."""
-        return visits_of(self.n, state.generator)
-
-    def run_steps(self, state: SDCAState, order: Longs) -> None:
-        """One step on each example of ``order``."""
-        for i in order.tolist():
-            self.update(state, i)
+        super().iterate(state)
 
     def sums(self, state: SDCAState, c: float) -> tuple[float, float]:
         """The sum of the losses at w = v / c; the dual needs no correction."""

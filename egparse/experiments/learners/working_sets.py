@@ -18,7 +18,7 @@ thousands.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,9 @@ _STEPS = 20
 """The most steps on one example in a sweep."""
 _SWEEPS = 200
 """The most sweeps of a program; the next one goes on from there."""
+
+
+_VARIABLES = ("v", "_owner", "_idle", "_structures", "_new", "_has_some")
 
 
 class Structures(NamedTuple):
@@ -60,6 +63,15 @@ class WorkingSets:
         )
         self._new: list[tuple[int, float, float, Ints, Singles]] = []
         self._has_some = np.zeros(n, dtype=bool)
+
+    def saved(self) -> dict[str, Any]:
+        """For a checkpoint."""
+        return {name: getattr(self, name) for name in _VARIABLES}
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Continue from what ``saved`` returned."""
+        for name in _VARIABLES:
+            setattr(self, name, saved[name])
 
     def __len__(self) -> int:
         """The number of structures."""

@@ -22,6 +22,7 @@ from annotated_types import Interval
 from scipy.sparse import csr_matrix
 
 from egparse.errors import ConfigError
+from egparse.experiments.learners.counting import require_design
 from egparse.experiments.maxent.cd import CoordinateDescent, ExactCoordinateDescent
 from egparse.experiments.maxent.dual_cd import DualCoordinateDescent
 from egparse.experiments.maxent.gis import GIS
@@ -33,7 +34,7 @@ from egparse.experiments.maxent.tron import TrustRegionNewton
 from egparse.learners.certificate import Certificate
 from egparse.learners.design import DesignMatrix
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import Problem, require_design
+from egparse.learners.problem import Problem
 from egparse.types import Floats
 
 _VARIABLES = ("alpha", "_probabilities", "_random")

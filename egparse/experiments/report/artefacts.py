@@ -16,7 +16,7 @@ from egparse.experiments.report.figure import draw
 from egparse.experiments.report.outcome import Outcome
 from egparse.experiments.report.page import page
 from egparse.experiments.report.results import Facts
-from egparse.storage.atomic import write_atomically
+from egparse.storage.files import write_atomically
 
 _PACKAGES = ("numpy", "numba", "scipy", "matplotlib")
 _PROCESSORS = Path("/proc/cpuinfo")

@@ -1,60 +1,32 @@
 """Online exponentiated gradient in the dual (Collins et al. 2008, Fig. 2-3), for the losses of
 ``egparse.learners.losses`` (Martins et al. 2010).
 
-Primal: min over w of sum_i L_i(w) + C/2 |w|^2. Dual, in the distributions alpha_i over structures
-of example i:
-
-    log-linear   max  sum_i H(alpha_i)            - |v|^2 / (2C)
-    max-margin   max  sum_i E_alpha_i[cost]       - |v|^2 / (2C)
-
-    v = sum_i F_i' (z_i - mu_i),    w = v / C,
-
-where mu_i are the part marginals of alpha_i = softmax(theta_i), and z_i is the correct structure.
-One step visits one example:
-
-    log-linear   theta <- theta - eta (theta - s / C)        s = F_i v        (ibid., section 4)
-    max-margin   theta <- theta + eta (cost + s / C)
-
-These are the ends of one family. With the weight gamma of the cost and the inverse 1 / beta of the
-temperature, a loss is the maximum of a function that is linear in w,
+The primal is min over w of sum_i L_i(w) + C/2 |w|^2. With distributions alpha_i = softmax(theta_i)
+over the structures of example i, their part marginals mu_i and the correct structure z_i, a loss is
 
     L_i(w)  =  max over alpha of  H(alpha) / beta + gamma E_alpha[cost] - w . F_i' (z_i - mu),
 
-so that minimising over w first, at w = v / C, gives the dual
+so that minimising over w first gives the dual, and its gradient in the marginals a step:
 
-    max  sum_i [ H(alpha_i) / beta + gamma E_alpha_i[cost] ] - |v|^2 / (2C),
+    max  sum_i [ H(alpha_i) / beta + gamma E_alpha_i[cost] ] - |v|^2 / (2C)
+    v = sum_i F_i' (z_i - mu_i),    w = v / C
+    theta <- theta + eta (gamma cost + s / C - theta / beta),    s = F_i v
 
-whose gradient in the marginals is gamma cost + s / C - theta / beta. The step of exponentiated
-gradient multiplies alpha by the exponential of eta times that:
+beta = 1 and gamma = 0 is the log-linear step, beta = inf and gamma = 1 that of max-margin (both
+ibid., section 4); the rest of the family is ours. By Lemma 7 of ibid. a step raises the dual for
+eta <= 1 / (1 / beta + |A|). Each example has a learning rate; a step that lowers the dual is undone
+and tried with a smaller one (ibid., section 7). The change of the dual costs nothing extra: entropy
+or cost come with the marginals, and |v|^2 is tracked while the weights change. v is made of the
+stored marginals (float32), so that it equals its dual expression whatever the rounding of theta.
 
-    theta <- theta + eta (gamma cost + s / C - theta / beta).
-
-beta = 1 and gamma = 0 is the log-linear step, beta = inf and gamma = 1 that of max-margin, beta =
-gamma = 1 softmax-margin. The papers have the first two; the rest is ours. By Lemma 7 of ibid. a
-step raises the dual for eta <= 1 / (1 / beta + |A|).
+We differ from the paper (``egparse.experiments.learners.published_eg`` does not): the start is near
+the correct structures; a pass visits every example once, in random order, and later those that
+still gain more often (``sample_examples``); rates start at ``eta``, have an
+upper limit, may be those of groups of parts, and a visit tries 12 at most.
 
 Where inference is approximate (``egparse.parsing.second_order`` for trees that may cross), H is the
-Bethe entropy and mu are pseudo-marginals. Primal and dual are then those of the approximate loss,
-with the Bethe log Z in place of log Z: the gap says how far that objective is from its optimum if
-belief propagation has found the maximum in L_i, which it need not, as the Bethe entropy is not
-concave. It bounds nothing of the exact loss, and may fall below zero.
-
-Each example has a learning rate; a step that lowers the dual is undone and tried with a smaller
-one (ibid., section 7). The change of the dual costs nothing extra: entropy or cost come with the
-marginals, and |v|^2 is tracked while the weights change.
-
-We differ from the paper (``egparse.experiments.learners.published_eg`` does not) in the following:
-
-* the start is near the correct structures, where the paper's bounds assume the uniform one;
-* a pass visits every example once, in random order, where the paper draws with replacement;
-* examples that still gain are visited more often (``egparse.learners.eg.example_sampling``);
-* learning rates start at ``eta`` and are not calibrated on a share of the data, they have an upper
-  limit, and a visit tries 12 at most;
-* groups of parts may have learning rates from the second derivatives of the dual
-  (``egparse.learners.eg.step.propose_step_in_groups``).
-
-In any case a fall of the dual below rounding counts as none. v is made of the stored marginals
-(float32), so that it equals its dual expression whatever the rounding of theta.
+Bethe entropy and mu are pseudo-marginals: the gap is that of the approximate loss, bounds nothing
+of the exact one, and may fall below zero, as the Bethe entropy is not concave.
 """
 
 from __future__ import annotations
@@ -68,15 +40,18 @@ from annotated_types import Ge, Interval
 
 from egparse.errors import ConfigError
 from egparse.learners.certificate import Certificate
-from egparse.learners.eg.example_sampling import MIN_VISIT_PROBABILITY, sample_examples
 from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, DualVariables, StepRule
-from egparse.learners.learner import Learner, LearnerConfig, in_blocks, over_views, visits_of
+from egparse.learners.learner import LearnerConfig, OnlineLearner, in_blocks, over_views
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask, Singles
 
 Rate = Annotated[float, Interval(ge=1e-9, le=1e9)]
 
+MIN_VISIT_PROBABILITY = 0.1
+"""The probability that an example which gains nothing is visited in a round."""
+_BISECTIONS = 40
+_NEGLIGIBLE_GAIN = 1e-200  # the scale of smaller gains would overflow
 _CHUNK = 1000  # examples between two calls of the callback
 _FORMS = {LOG_LINEAR: PLAIN, HINGE: HINGED}
 
@@ -112,7 +87,7 @@ class EGConfig(LearnerConfig):
 
     ``round_fraction`` < 1 splits a pass into rounds, each with this fraction of the work of a pass,
     and visits the examples that gained most at their last visit more often
-    (``egparse.learners.eg.example_sampling``); 1 visits every example once in a pass, as in the
+    (``sample_examples``); 1 visits every example once in a pass, as in the
     paper. Every example is visited also while the last gains add up to the fraction
     ``prioritise_below_gain`` of the dual or more; inf prioritises from the second pass on, which
     pays where few examples matter (entities). ``visit_cost`` is the unit of work: with *parts*
@@ -141,8 +116,9 @@ class EGConfig(LearnerConfig):
     min_visit_probability: Annotated[
         float, Interval(ge=0, le=1), "of an example that gains nothing, in a round"
     ] = MIN_VISIT_PROBABILITY
-    anneal_from: Annotated[float, Ge(0), "the first C (0: no annealing)"] = 0.0
-    anneal_decay: Annotated[float, Interval(ge=1e-9, le=1), "factor of C after a pass"] = 0.7
+    # settings of every task, and no options of this learner
+    anneal_from: Annotated[float, Ge(0)] = 0.0
+    anneal_decay: Annotated[float, Interval(ge=1e-9, le=1)] = 0.7
     anneal_hold: Annotated[int, Interval(ge=0, le=1_000_000_000), "passes before C decays"] = 1
 
     def __post_init__(self) -> None:
@@ -224,7 +200,7 @@ class EGState:
         return self.duals.eta
 
 
-class OnlineEG(Learner):
+class OnlineEG(OnlineLearner):
     """Online EG on a problem; the problem holds v.
 
     With several ``threads`` the sums of the certificate are those of runs of examples, a thread
@@ -305,8 +281,7 @@ class OnlineEG(Learner):
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
         if self.attendant is not None:
-            for i in order.tolist():
-                self.update(state, i)
+            super().run_steps(state, order)
             return
         rule = self.config.rule(state.c)
         evaluations, state.squared_norm = self.problem.sweep(
@@ -376,7 +351,7 @@ class OnlineEG(Learner):
         """
         config = self.config
         if not by_gain:
-            return visits_of(self.n, state.generator)
+            return super().next_visits(state, by_gain)
         sampled = sample_examples(
             state.duals.gain,
             self._visit_costs,
@@ -394,3 +369,57 @@ class OnlineEG(Learner):
             return False
         threshold = self.config.prioritise_below_gain * abs(self.dual(state, self.config.c))
         return float(state.duals.gain.sum()) < threshold
+
+
+def sample_examples(
+    gains: Floats,
+    costs: Floats,
+    fraction: float,
+    generator: np.random.Generator,
+    min_probability: float = MIN_VISIT_PROBABILITY,
+) -> Longs:
+    """Draw the examples of a round, in random order. ``gains`` and ``costs`` are (n,), and
+    ``fraction`` is the part of the total cost to spend.
+
+    Most examples of a trained tagger hardly change after a few passes. Compare the sampling by
+    duality gap of Le Priol et al. 2018 (Adaptive stochastic dual coordinate ascent for CRFs,
+    section 5): the gain is a by-product of the step, the gap needs inference at the primal weights.
+    """
+    probabilities = visit_probabilities(gains, costs, fraction, min_probability)
+    visited = np.flatnonzero(generator.random(len(gains)) < probabilities)
+    generator.shuffle(visited)
+    return visited
+
+
+def visit_probabilities(
+    gains: Floats,
+    costs: Floats,
+    fraction: float,
+    min_probability: float = MIN_VISIT_PROBABILITY,
+) -> Floats:
+    """Probabilities p (n,) with p . costs = fraction * sum(costs), proportional to gain / cost
+    between ``min_probability`` and 1.
+
+    If no scale spends the whole fraction (hardly any example gains), the rest goes to all examples
+    alike.
+    """
+    rates = np.maximum(gains, 0.0) / costs
+    weights = costs / costs.sum()
+    top = float(rates.max(initial=0.0))
+    if not _NEGLIGIBLE_GAIN < top < np.inf:
+        return np.full(len(gains), fraction)
+    min_probability = min(min_probability, fraction)
+    # bisection for log a, the scale in p = clip(a rates, min_probability, 1)
+    low, high = np.log(min_probability / top), np.log(1e12 / top)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if float(weights @ np.clip(np.exp(middle) * rates, min_probability, 1.0)) > fraction:
+            high = middle
+        else:
+            low = middle
+    probabilities: Floats = np.clip(np.exp(low) * rates, min_probability, 1.0)
+    missing = fraction - float(weights @ probabilities)
+    free = float(weights @ (1.0 - probabilities))
+    if missing > 0.0 and free > 0.0:
+        probabilities = np.minimum(1.0, probabilities + (1.0 - probabilities) * (missing / free))
+    return probabilities

@@ -1,32 +1,19 @@
 """The path of solutions over the regularisation constant C, each with a warm start from the dual
-variables of the one before (Collins et al. 2008, section 7.1.2).
+variables of the one before (Collins et al. 2008, section 7.1.2): they are feasible for every C, and
+v does not depend on it.
 
-Start at a large C, where online EG converges in a few passes; train to a relative duality gap;
-multiply C by a factor below 1 and continue with the same dual variables. The alpha_i are feasible
-for every C, and so is v = sum_i F_i' (z_i - mu_i), which does not depend on C: for the new C the
-weights are v / C. When C changes,
+When C changes, learning rates are multiplied by the square root of new C / old C, unless the
+configuration says otherwise: the quadratic part of the dual has a curvature of 1 / C, its entropy
+none, so that the best rate shrinks by a factor between that ratio and 1 (a parser of 200 sentences
+over 16 values of C takes 54 effective iterations; with the powers 0, 0.3, 0.7 and 1 in place of 0.5
+72, 58, 60 and 80). Gains are set to 0, and the first pass visits all examples, as the gain of a
+step under another C does not predict that under this one (on 600 sentences 107 in place of 54).
 
-* theta, marginals, v, |v|^2, entropies and expected costs stay, as none of them depends on C;
-* learning rates are multiplied by the square root of new C / old C, unless the configuration says
-  otherwise. The quadratic part of the dual
-  has a curvature of 1 / C, its entropy does not depend on C: the best rate shrinks by a factor
-  between that ratio and 1. Rates that are kept cost evaluations that are undone, and rates that
-  shrink by the whole ratio are slow (a parser of 600 sentences over 16 values of C takes 54
-  effective iterations; with the powers 0, 0.3, 0.7 and 1 on 200 sentences 72, 58, 60 and 80, to
-  54);
-* gains are set to 0, and the first pass visits all examples: the gain of a step under another C
-  does not predict that under this one (the same parser takes 107 if gains are kept).
-
-The paper shows this for log-linear losses (Tables 2-3). It works for max-margin too, but the gap
-closes many times more slowly there: ask for a larger one. On 30 sentences the warm start beat a
-cold start for a parser, and lost for a tagger at the smallest C.
-
-We differ from the paper in four things. Learning rates are scaled (see above); the paper does not
-say what becomes of them, so as published means either of two ways: ``rates`` = *kept* or
-*restarted*. The gap is relative to the dual value, not the primal (this is stricter if both are
-positive, and training stops by it, too), unless ``gap_of`` = *primal*. The last C is ``c_to``, even
-where the factor does not lead there. And each C has a budget of passes; its point says whether it
-reached the gap.
+The paper shows this for log-linear losses (Tables 2-3). For max-margin the gap closes many times
+more slowly: ask for a larger one. We differ from the paper in the rates (it does not say; as
+published means *kept* or *restarted*), in a gap relative to the dual, as where training stops,
+unless ``gap_of`` = *primal*, in a last C of ``c_to`` whatever the factor, and in a budget of
+passes.
 """
 
 from __future__ import annotations

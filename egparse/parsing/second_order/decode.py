@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.parsing.second_order.features import (
     Codes,
     Parts,

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.features.arcs import (
     ArcCodes,
     ArcLabels,

@@ -30,17 +30,17 @@ from egparse.parsing.second_order.features import Templates, compile_templates
 from egparse.parsing.second_order.k_best import k_best_trees
 from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
 from egparse.parsing.tree_inference import Trees
-from egparse.storage.quantised_weights import pack_weights
+from egparse.storage.arrays import pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
+    FLAG,
+    SECTION,
     TEMPERATURE,
     Array,
-    Flag,
     HashedWeights,
     Integer,
     Number,
     Record,
-    Section,
     Stored,
     Strings,
 )
@@ -51,9 +51,9 @@ _TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
 
 STORED_PARSER = Record(
     {
-        "pruner": Section(),
+        "pruner": SECTION,
         "pruning": Record({"heads": Integer(1, 32), "share": Number(0.0, 1.0)}),
-        "order": Record(dict.fromkeys(Structure._fields, Flag())),
+        "order": Record(dict.fromkeys(Structure._fields, FLAG)),
         "dictionary": Record(
             {
                 "labels": Array("uint8", ("entries",)),

@@ -11,8 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.compilation.copying import copy_numbers
+from egparse.compilation import copy_numbers, njit
 from egparse.learners.completion import not_all, some_of
 from egparse.learners.problem import NONE, Problem
 from egparse.parsing.label_candidates import NO_LABEL

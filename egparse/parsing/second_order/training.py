@@ -7,9 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from egparse.classes.columns import for_each_table
-from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig
-from egparse.config.tasks import with_classes
+from egparse.config.sections import LearningConfig, ParserConfig, PrunerConfig, with_classes
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates, score_arcs
 from egparse.features.default_templates import (
@@ -21,7 +19,7 @@ from egparse.features.default_templates import (
 )
 from egparse.features.word_table import Columns
 from egparse.fitting.choose_learner import is_probabilistic
-from egparse.fitting.optimise import Prepared
+from egparse.fitting.prepared import Prepared
 from egparse.fitting.task import Part
 from egparse.learners.completion import set_completion
 from egparse.parsing.arc_parser import Parser
@@ -225,18 +223,12 @@ def templates_of(
     """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
     word classes for each of some tables, and with those over supertags.
     """
-    siblings = config.sibling_templates or SIBLING_TEMPLATES
-    grandparents = config.grandparent_templates or GRANDPARENT_TEMPLATES
-    labels = config.label_templates or ARC_LABEL_TEMPLATES
+    of_supertags = ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()
+    labels = with_classes(config, n_tables, ARC_LABEL_TEMPLATES, "label_templates")
     return {
-        "siblings": (*siblings, *for_each_table(config.class_siblings, n_tables)),
-        "grandparents": (
-            *grandparents,
-            *for_each_table(config.class_grandparents, n_tables),
+        "siblings": with_classes(config, n_tables, SIBLING_TEMPLATES, "sibling_templates"),
+        "grandparents": with_classes(
+            config, n_tables, GRANDPARENT_TEMPLATES, "grandparent_templates"
         ),
-        "labels": (
-            *labels,
-            *for_each_table(config.class_labels, n_tables),
-            *(ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()),
-        ),
+        "labels": (*labels, *of_supertags),
     }

@@ -234,14 +234,15 @@ def changed_settings(configuration: Mapping[str, Any]) -> list[tuple[str, Any]]:
     """The settings that differ from their defaults, by the full names that ``--set`` takes; the
     language, which differs always, is a fact of the model.
     """
-    from egparse.config.reading import config_as_table
+    from dataclasses import asdict
+
+    from egparse.config.reading import defaults_for
     from egparse.config.removed import without_removed
-    from egparse.config.sections import defaults_for
 
     configuration = without_removed(configuration)
     order = configuration.get("parser", {}).get("order", 2)
     config = defaults_for(order)
-    defaults = dict(_flat(config_as_table(config)))
+    defaults = dict(_flat(asdict(config)))
     return [
         (name, value)
         for name, value in _flat(configuration)

@@ -20,9 +20,7 @@ from typing import TYPE_CHECKING
 from egparse.errors import EgparseError, system_reason
 from egparse.service.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
 from egparse.service.hub.model_paths import home
-from egparse.storage.atomic import write_atomically
-from egparse.storage.regular_files import open_regular, read_regular
-from egparse.storage.temporary import unfinished
+from egparse.storage.files import open_regular, read_regular, unfinished, write_atomically
 
 if TYPE_CHECKING:
     from requests import Response

@@ -13,7 +13,8 @@ from html import escape
 from itertools import chain, islice
 from xml.etree.ElementTree import Element, fromstring, tostring
 
-from egparse.io.conllu import PROBABILITY_KEYS, SPANS_KEY
+from egparse.io.blocks import SPANS_KEY
+from egparse.io.conllu import PROBABILITY_KEYS
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, ROW_KEYS, Sentence
 

@@ -15,7 +15,7 @@ from egparse.service.pages.annotation_page import View, article, head
 from egparse.service.pages.words import as_text, html, node, parsed
 from egparse.service.rest.process import Steps, Task, annotated, served_model
 from egparse.service.rest.served_models import ServedModel, ServedModels
-from egparse.text.plain_formats import TEXT
+from egparse.text.reading import TEXT
 
 POLICY = {
     "Content-Security-Policy": (

@@ -38,7 +38,7 @@ from egparse.io.output_formats import FORMATS, Frame, piece
 from egparse.pipeline.inputs import batches
 from egparse.sentences import Sentence
 from egparse.service.rest.served_models import ServedModel, ServedModels
-from egparse.text.plain_formats import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
+from egparse.text.reading import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
 
 CONLLU = "conllu"
 
@@ -191,7 +191,7 @@ def _annotated(task: Task, sentences: list[Sentence]) -> list[Sentence]:
 
 def _sentences(task: Task) -> Iterator[Sentence]:
     if task.input != CONLLU:
-        return read_plain(task.served.model, StringIO(task.data), task.input, name=_NAME)
+        return read_plain(task.served.model.plain_text, StringIO(task.data), task.input, name=_NAME)
     return read_corpus(
         BytesIO(task.data.encode()),
         CONLLU,

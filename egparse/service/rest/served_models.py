@@ -17,7 +17,7 @@ from pathlib import Path
 from egparse import __version__
 from egparse.errors import ConfigError, EgparseError
 from egparse.pipeline.model import Model
-from egparse.sentences import Sentence
+from egparse.sentences import HIDDEN, Sentence
 from egparse.service.hub.cards import CardMetadata, metadata_of
 from egparse.service.hub.resolve import find_model
 
@@ -70,7 +70,7 @@ class ServedModel:
     @cached_property
     def tagger(self) -> Model:
         """The model without its parser."""
-        components = self.model.components.without("parser", "labeller", "supertags")
+        components = self.model.components.without("parser", "labeller", *HIDDEN)
         return replace(self.model, components=components)
 
     def prepare(self) -> None:

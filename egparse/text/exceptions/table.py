@@ -1,4 +1,6 @@
-"""The exceptions of a model."""
+"""The exceptions of a model, and what they change in what its tokeniser, splitter and expander
+find.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from egparse.errors import CorpusError
 from egparse.layers import LEMMAS
-from egparse.sentences import SurfaceToken
+from egparse.sentences import Sentence, SurfaceToken
 from egparse.storage.schema import Stored, Strings
-from egparse.text.exceptions.entries import Entry, entries_of, read_entries
-from egparse.text.exceptions.in_text import TextSearch
-from egparse.text.exceptions.in_tokens import Found, SequenceSearch
+from egparse.text.exceptions.entries import Entry, Pattern, entries_of, read_entries
+from egparse.text.exceptions.search import Found, SequenceSearch, TextSearch
+from egparse.text.expander import in_words
+from egparse.text.tokeniser import Tokens
+from egparse.text.word_columns import Paragraph
+from egparse.types import Mask
 
 AUTO, NONE = "auto", "none"
 
@@ -44,6 +51,67 @@ class Exceptions:
         more = (entry for entry in others.entries if entry.lines not in own)
         return Exceptions((*self.entries, *more))
 
+    def tokens(self, text: str, found: Tokens) -> Tokens:
+        """The tokens of a text: in exceptions theirs, elsewhere those that were found, cut where an
+        exception begins or ends in one.
+        """
+        matches = self.in_text.matches(text)
+        if not matches:
+            return found
+        begins, stops = [one.start for one in matches], [one.end for one in matches]
+        firsts = np.searchsorted(found.ends, begins, side="right")
+        lasts = np.searchsorted(found.starts, stops, side="left") - 1
+        outer = zip(found.starts[firsts].tolist(), found.ends[lasts].tolist(), strict=True)
+        kept = np.ones(len(found.starts), dtype=np.bool_)
+        places: list[tuple[int, int]] = []
+        before = 0  # where the match before ends
+        for number, (match, (start, end)) in enumerate(zip(matches, outer, strict=True)):
+            kept[firsts[number] : lasts[number] + 1] = False
+            places.append(_stripped(text, max(before, start), match.start))
+            places += match.tokens
+            before = match.end
+            if number + 1 == len(matches) or begins[number + 1] >= end:
+                places.append(_stripped(text, match.end, end))
+        more = np.array([place for place in places if place[0] < place[1]], dtype=np.int64)
+        starts, ends = found.starts[kept], found.ends[kept]
+        at = np.searchsorted(starts, more[:, 0])
+        return Tokens(np.insert(starts, at, more[:, 0]), np.insert(ends, at, more[:, 1]))
+
+    def starts(self, paragraphs: Sequence[Paragraph], found: list[Mask]) -> list[Mask]:
+        """Where sentences start in paragraphs, but for tokens that end none."""
+        search = self._without_end
+        if search is None:
+            return found
+        kept = []
+        for (forms, _), starts in zip(paragraphs, found, strict=True):
+            places = [
+                place
+                for start, _, entry, _ in search.find(forms)
+                for place, token in enumerate(entry.tokens, start + 1)
+                if not token.may_end and place < len(forms)
+            ]
+            starts = starts.copy() if places else starts
+            starts[places] = False
+            kept.append(starts)
+        return kept
+
+    def words(self, tokens: Sentence, expanded: Sentence) -> Sentence:
+        """A sentence of tokens with its words: in exceptions theirs, elsewhere those of
+        ``expanded``.
+        """
+        given: dict[int, Sequence[str]] = {}
+        for start, _, entry, value in self.in_tokens.find(tokens.forms):
+            for place, token in enumerate(entry.tokens, start):
+                words = [word.filled(value) for word in token.words]
+                given[place] = words if len(words) > 1 else [tokens.forms[place]]
+        if not given or (not expanded.tokens and all(len(words) == 1 for words in given.values())):
+            return expanded
+        found = {
+            place: expanded.forms[token.first : token.last + 1]
+            for place, token in enumerate(expanded.surface_tokens)
+        }
+        return in_words(tokens, found | given)
+
     @cached_property
     def in_text(self) -> TextSearch:
         """What finds them in a text."""
@@ -59,17 +127,14 @@ class Exceptions:
             for entry in self.entries
             if any(not token.form.wildcard or len(token.words) > 1 for token in entry.tokens)
         ]
-        return SequenceSearch(telling, lambda entry: [token.form for token in entry.tokens])
+        return SequenceSearch(telling, _forms_of_tokens)
 
     @cached_property
-    def without_end(self) -> SequenceSearch | None:
-        """What finds, in sequences of tokens, those that have tokens no sentence may end with."""
+    def _without_end(self) -> SequenceSearch | None:
         telling = [
             entry for entry in self.entries if not all(token.may_end for token in entry.tokens)
         ]
-        if not telling:
-            return None
-        return SequenceSearch(telling, lambda entry: [token.form for token in entry.tokens])
+        return SequenceSearch(telling, _forms_of_tokens) if telling else None
 
     def values(self, labels: Mapping[str, Collection[str]]) -> FixedValues | None:
         """The values that they fix, as far as the layers have them; lemmas need no label."""
@@ -114,6 +179,16 @@ class Exceptions:
         return Exceptions, (self.entries,)
 
 
+def _forms_of_tokens(entry: Entry) -> list[Pattern]:
+    return [token.form for token in entry.tokens]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """The place of a part of a text without the white space around it."""
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())
+
+
 class FixedValues:
     """The values that exceptions fix, for the words of sentences: where its words stand, and its
     multiword tokens too.
@@ -132,7 +207,7 @@ class FixedValues:
         def fits(found: Found) -> bool:
             return places.issuperset(found.entry.multiword_tokens(found.start))
 
-        for start, entry, _ in self._search.find(forms, fits):
+        for start, _, entry, _ in self._search.find(forms, fits):
             for word, values in enumerate(entry.values, start + 1):
                 for layer, value in values.items():
                     fixed.setdefault(layer, {})[word] = value

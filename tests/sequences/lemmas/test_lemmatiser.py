@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sample_treebank import quick, sample
 
-from egparse.config.reading import config_as_table
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.request import Request
 from egparse.io.conllu import format_sentence
@@ -283,6 +282,6 @@ def test_the_settings_are_in_the_model() -> None:
     config = replace(quick(LAYERS).lemmas, candidates=3)
     model = train(sample("train")[:40], [], replace(quick(LAYERS), lemmas=config)).model
     assert model.config_table["lemmas"]["candidates"] == 3
-    assert config_as_table(quick())["lemmas"]["candidates"] == 8
+    assert asdict(quick())["lemmas"]["candidates"] == 8
     assert "lemmas" in model.components
     assert model.components["lemmas"].lexicon.size == 3

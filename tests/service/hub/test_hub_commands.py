@@ -95,7 +95,7 @@ def test_models_shows_what_is_there(named: Path) -> None:
 
 def test_models_reads_no_weights() -> None:
     program = (
-        "import sys; from egparse.cli.commands.models import models; models(); "
+        "import sys; from egparse.cli.commands.models import found_models; found_models(); "
         "print({'numba', 'spacy', 'scipy'} & {*sys.modules})"
     )
     done = subprocess.run(

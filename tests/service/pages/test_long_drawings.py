@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.program import run
 
 from egparse.cli.commands import visualize as command
 from egparse.sentences import Sentence
@@ -71,19 +72,11 @@ def test_the_command_says_what_is_not_drawn(tmp_path: Path) -> None:
     path = tmp_path / "long.conllu"
     rows = [f"{k}\tw{k}\t_\tX\t_\t_\t{k - 1}\tdep\t_\t_\n" for k in range(1, 8)]
     path.write_text("".join(rows) + "\n" + "".join(rows[:3]) + "\n")
-    from egparse.cli.annotating.inputs import Input
-
-    def shown(**options: int) -> Any:
-        with Input(path) as source:
-            return command.visualize(source, **options)
-
-    found = shown(words=5)
-    assert found.shown == (
-        "2 sentences; only the first 5 words of 1 sentence are drawn (see --words)"
-    )
-    assert found.partial
-    assert found.shown.capitalize() in found.page
-    assert shown(words=7)[1:] == ("2 sentences", False)
+    found = run("visualize", path, "--words", 5)
+    said = "2 sentences; only the first 5 words of 1 sentence are drawn (see --words)"
+    assert found.stderr == said + "\n"
+    assert said in found.stdout
+    assert run("visualize", path, "--words", 7).stderr == ""
     assert command.WORDS == MOST_WORDS
 
 

@@ -9,7 +9,7 @@ from xml.etree.ElementTree import Element
 
 import pytest
 
-from egparse.io.conllu import SPANS_KEY
+from egparse.io.blocks import SPANS_KEY
 from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.service.pages.annotation_page import View, annotation_page, mark

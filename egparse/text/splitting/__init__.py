@@ -1,1 +1,0 @@
-"""Splitting paragraphs into sentences."""

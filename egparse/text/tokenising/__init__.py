@@ -1,1 +1,0 @@
-"""Cutting plain text into tokens."""

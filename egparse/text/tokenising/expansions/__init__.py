@@ -1,1 +1,0 @@
-"""Expansions of multiword tokens: how they are written, and which ones a form may have."""

@@ -1,0 +1,175 @@
+"""Arrays are read back; faulty data is refused within the memory that it claims."""
+
+from __future__ import annotations
+
+import tracemalloc
+import zlib
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from egparse.storage.arrays import (
+    MAX_BYTES,
+    _pieces,
+    compress_array,
+    compress_lists,
+    decompress_array,
+    lists_by_string,
+    pack_weights,
+    quantise,
+    unpack_weights,
+)
+from egparse.storage.ragged import Ragged
+from egparse.storage.schema import Allowance
+
+ARRAYS = st.sampled_from([np.int8, np.uint8, np.uint16, np.uint64]).flatmap(
+    lambda dtype: hnp.arrays(dtype, st.integers(0, 50))
+)
+LISTS = st.dictionaries(
+    st.text(max_size=5), st.lists(st.integers(0, 65_535), max_size=6), max_size=20
+)
+CHUNK = 1 << 16
+"""Bytes that are decompressed at a time."""
+
+
+@given(ARRAYS)
+def test_arrays_come_back(array: np.ndarray) -> None:
+    found = decompress_array(compress_array(array))
+    assert found.dtype == array.dtype
+    np.testing.assert_array_equal(found, array)
+
+
+def read_lists(lists: dict[str, list[int]]) -> list[tuple[str, list[int]]]:
+    stored = compress_lists(lists)
+    arrays = decompress_array(stored["lengths"]), decompress_array(stored["numbers"])
+    return [(k, list(found)) for k, found in lists_by_string(stored["strings"], *arrays).items()]
+
+
+@given(LISTS)
+def test_lists_come_back_in_their_order(lists: dict[str, list[int]]) -> None:
+    assert read_lists(lists) == list(lists.items())
+
+
+def test_forms_that_look_like_keys_are_forms() -> None:
+    lists = {"strings": [1], "lengths": [2], "numbers": [3]}
+    assert read_lists(lists) == list(lists.items())
+
+
+@pytest.mark.parametrize("lists", [{"a": [65_536]}, {"a": [-1]}, {"a": [0] * 65_536}])
+def test_numbers_that_do_not_fit_are_refused(lists: dict[str, list[int]]) -> None:
+    with pytest.raises(ValueError, match="from 0 to 65,535"):
+        compress_lists(lists)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"type": "float64"}, "expected an array of"),
+        ({"count": 2}, "expected 16 bytes"),
+        ({"count": 4}, "expected 32 bytes"),
+        ({"count": -1}, "expected at most"),
+        ({"count": MAX_BYTES}, "expected at most"),
+        ({"deflated": b"no"}, "expected compressed bytes"),
+    ],
+)
+def test_what_is_no_array_is_refused(change: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        decompress_array(compress_array(np.arange(3, dtype=np.uint64)) | change)
+
+
+def test_a_bomb_takes_no_more_than_it_claims() -> None:
+    bomb = {"deflated": zlib.compress(bytes(100_000_000), 9), "type": "uint8", "count": 1000}
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="expected 1000 bytes"):
+        decompress_array(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 200_000])
+@pytest.mark.parametrize("level", [0, 1, 6])
+def test_bytes_come_in_pieces_and_nothing_follows_them(size: int, level: int) -> None:
+    plain = np.random.default_rng(0).integers(0, 4, size, dtype=np.uint8).tobytes()
+    for content in (plain, bytes(size)):
+        compressed = zlib.compress(content, level)
+        assert b"".join(_pieces(compressed)) == content
+        wrong = [compressed[:-1], *(compressed + more for more in (b"j", b"junk", bytes(CHUNK)))]
+        for data in wrong:
+            with pytest.raises(ValueError, match="got another end"):
+                list(islice(_pieces(data), size + 10))  # none of them goes on for ever
+
+
+# --- hashed weights -------------------------------------------------------------------------------
+
+
+def weights_of(count: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(3).normal(0, 2, count).astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [256, 1 << 12, 1 << 18])
+def test_quantised_weights_come_back(count: int) -> None:
+    weights = quantise(weights_of(count))
+    np.testing.assert_array_equal(unpack_weights(pack_weights(weights)), weights)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-25, 1e-29, 1e-38, 1e-45, 1e8])
+def test_weights_that_were_read_are_stored_as_they_were(scale: float) -> None:
+    stored = pack_weights(weights_of(1 << 12) * np.float32(scale))
+    assert pack_weights(unpack_weights(stored)) == stored
+
+
+def test_a_large_table_that_is_nearly_empty_stays_in_proportion_to_its_memory() -> None:
+    count = 1 << 24
+    weights = np.zeros(count, dtype=np.float32)
+    assert not unpack_weights(pack_weights(weights[: 1 << 17])).any()
+    weights[::1000] = 1.0
+    stored = pack_weights(weights)
+    assert len(stored["deflated"]) >= count
+    assert weights.nbytes <= Allowance(len(stored["deflated"])).total
+    np.testing.assert_array_equal(unpack_weights(stored), weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"count": 512}, "expected 512 bytes, got 256"),
+        ({"count": 128}, "expected a power of two of weights, 2"),
+        ({"count": 300}, "expected a power of two of weights, 2"),
+        ({"count": 1 << 29}, "expected a power of two of weights, 2"),
+        ({"deflated": zlib.compress(bytes(257))}, "expected 256 bytes, got more"),
+        ({"deflated": zlib.compress(bytes(1 << 20))}, "expected 256 bytes, got more"),
+        ({"deflated": zlib.compress(bytes(256))[:-1]}, "got another end"),
+        ({"deflated": zlib.compress(bytes(256)) + b"0"}, "got another end"),
+        ({"deflated": b"no"}, "expected compressed bytes"),
+        ({"deflated": b""}, "got another end"),
+        ({"largest": 0.0}, "expected the largest weight, 0.0, among them, got others"),
+        ({"largest": 0.1}, "expected a largest weight of single precision, got 0.1"),
+        ({"largest": 1e-40}, "expected a largest weight of single precision, got 1e-40"),
+        ({"deflated": zlib.compress(bytes(256))}, "expected the largest weight, [0-9.]+, among"),
+        ({"deflated": zlib.compress(b"\x80" + bytes(255))}, "expected the largest weight, [0-9.]+"),
+    ],
+)
+def test_what_is_no_table_is_refused(change: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        unpack_weights(pack_weights(weights_of(256)) | change)
+
+
+# --- arrays of different lengths in one -----------------------------------------------------------
+
+
+def test_items_are_the_arrays_it_was_made_of() -> None:
+    arrays = [np.full((n, 2), n, dtype=np.int16) for n in (3, 0, 700, 900, 1)]
+    ragged = Ragged.of(iter(arrays), np.empty((0, 2), dtype=np.int16))
+    assert len(ragged) == len(arrays)
+    for found in (list(ragged), [ragged[i] for i in range(5)], ragged[0:5]):
+        assert all(np.array_equal(a, b) for a, b in zip(found, arrays, strict=True))
+    assert np.array_equal(ragged[-1], arrays[-1])
+    assert ragged[0].dtype == np.int16
+    assert ragged[2].flags.c_contiguous
+    assert not Ragged.of([], np.empty(0, dtype=np.int32))

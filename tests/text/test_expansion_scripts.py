@@ -1,0 +1,116 @@
+"""Expansion scripts: what they look like, that they give back what they were made of, and when they
+do not apply.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from properties import examples
+
+from egparse.io.conllu import read_conllu
+from egparse.text.expansion_scripts import choose_scripts, expand, is_script, scripts_of
+
+UD = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"
+
+STRINGS = st.one_of(
+    st.text(min_size=1, max_size=8),
+    st.text("aAbBßẞİıΣσςǅŉ|\\[]:-='1", min_size=1, max_size=8),
+    st.text("abA", min_size=1, max_size=6),
+)
+WORDS = st.lists(STRINGS, min_size=1, max_size=6).map(tuple)
+
+
+@pytest.mark.parametrize(
+    ("form", "words", "script"),
+    [
+        ("don't", "do n't", "a[:-3]|[-3:]"),
+        ("DON'T", "DO N'T", "a[:-3]|[-3:]"),
+        ("du", "de le", "a[:-1]e|=le"),
+        ("Du", "De le", "a[:-1]e|=le"),
+        ("DU", "DE LE", "a[:-1]e|=le"),
+        ("Du", "de le", "l[:-1]e|=le"),
+        ("nos", "em os", "a=em|[-2:]"),
+        ("Nos", "Em os", "a=em|[-2:]"),
+        ("Neste", "Em este", "a=em|[-4:]"),
+        ("Pelo", "Por o", "a[:-3]or|[-1:]"),
+        ("fazê-lo", "fazer lo", "a[:-4]er|[-2:]"),
+        ("juntar-se-ão", "juntarão se", "a[:-6]ão|[-5:-3]"),
+        ("À", "A a", "a=a|=a"),
+        ("À", "A A", "k=A|=A"),
+        ("x|", "x | \\", "a[:-1]|[-1:]|=\\\\"),
+        ("neque", "ne que", "a[:-3]|[-3:]"),
+        ("İs", "İ s", "k[:-1]|[-1:]"),
+    ],
+)
+def test_scripts_as_they_are_written(form: str, words: str, script: str) -> None:
+    scripts = scripts_of(form, words.split())
+    assert scripts[0] == script
+    assert {expand(one, form) for one in scripts} == {tuple(words.split())}
+
+
+@examples(500)
+@given(STRINGS, WORDS)
+def test_every_script_gives_back_what_it_was_made_of(form: str, words: tuple[str, ...]) -> None:
+    for script in scripts_of(form, words):
+        assert is_script(script)
+        assert expand(script, form) == words
+
+
+@examples(200)
+@given(STRINGS, WORDS, STRINGS)
+def test_a_script_applies_to_other_forms_or_says_that_it_does_not(
+    form: str, words: tuple[str, ...], other: str
+) -> None:
+    for script in scripts_of(form, words):
+        made = expand(script, other)
+        assert made is None or (len(made) == len(words) and all(made))
+
+
+def test_a_script_that_does_not_fit_a_form() -> None:
+    assert expand("a[:-3]|[-3:]", "n't") is None
+    assert expand("a[:2]|[2:]", "ab") is None
+    assert expand("a[3:]", "ab") is None
+    assert expand("a[-3:-2]", "ab") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "a", "a[:]x|", "b=x", "a[1]", "a[:-3]|[-3:", "a=x\\y", "a[-:]", "a[:-]", "a[12345:]"),
+        *("a" + "|".join(["=x"] * 21), "a=" + "x" * 200),
+    ],
+)
+def test_other_texts_are_no_scripts(text: str) -> None:
+    assert not is_script(text)
+
+
+def test_what_is_no_script_is_not_applied() -> None:
+    with pytest.raises(ValueError, match=r"expected a script of an expansion such as a\[:-3\]"):
+        expand("[:-3]", "form")
+
+
+def test_of_several_scripts_the_one_that_more_forms_share_is_chosen() -> None:
+    suffixes = Counter({(f"{stem}n't", (stem, "n't")): 1 for stem in ("is", "does", "could", "a")})
+    assert set(choose_scripts(suffixes).values()) == {"a[:-3]|[-3:]"}
+    prefixes = Counter({(f"w{stem}", ("w", stem)): 1 for stem in ("ktb", "hw", "dxl", "a")})
+    assert set(choose_scripts(prefixes).values()) == {"a[:1]|[1:]"}
+
+
+@pytest.mark.parametrize("name", ["fr_sequoia-ud-dev", "pt_bosque-ud-dev", "en_ewt-ud-dev"])
+def test_multiword_tokens_of_treebanks_come_back(name: str) -> None:
+    path = UD / f"{name}.conllu"
+    if not path.exists():
+        pytest.skip(f"no treebank at {path}")
+    pairs = Counter(
+        (token.form, tuple(sentence.forms[token.first : token.last + 1]))
+        for sentence in read_conllu(path)
+        for token in sentence.tokens
+    )
+    scripts = choose_scripts(pairs)
+    assert all(expand(script, form) == words for (form, words), script in scripts.items())
+    assert len(set(scripts.values())) < len(pairs)
