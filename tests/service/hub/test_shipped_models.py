@@ -17,6 +17,7 @@ from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.service.hub.cards import card, metadata_of
 from egparse.spacy_components.packaging import licence_expression
+from egparse.text.word_columns import Paragraph
 
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -42,8 +43,8 @@ def test_english_is_parsed_as_the_sample_treebank_has_it() -> None:
     words = sum(map(len, gold))
     assert sum(map(same_heads, gold, found)) > 0.9 * words
     assert "splitter" in model.components
-    words, spaced = ["It", "rains", ".", "We", "wait", "."], [True, False, True] * 2
-    starts = model.components["splitter"].starts(words, spaced)
+    paragraph = Paragraph(["It", "rains", ".", "We", "wait", "."], [True, False, True] * 2)
+    (starts,) = model.components["splitter"].split([paragraph])
     assert starts.tolist() == [True, False, False] * 2
 
 
