@@ -35,7 +35,7 @@ from python_multipart.multipart import Field, File
 from egparse.errors import EgparseError, EmptyCorpusError, one_line
 from egparse.io.corpus import read_corpus, write_corpus
 from egparse.io.output_formats import FORMATS, Frame, piece
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.conversion import batches
 from egparse.sentences import Sentence
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.text.reading import PLAIN_FORMATS, SENTENCES, TEXT, read_plain
