@@ -121,7 +121,6 @@ def parser_and_words(longest: int) -> tuple[Parser, Words]:
     tags.
     """
     model = quick_model()
-    assert "parser" in model.components
     short = [
         s for part in ("dev", "test", "train") for s in sample(part) if 3 <= len(s) <= longest
     ][:25]
@@ -386,7 +385,6 @@ def test_labels_that_the_model_does_not_know_are_kept_and_seen_as_unknown() -> N
 
 def test_a_root_label_that_is_fixed_makes_the_root() -> None:
     model = quick_model()
-    assert "labeller" in model.components
     strings = model.columns.labels["deprels"].strings
     labeller = model.components["labeller"]
     below = labels_below(strings, labeller.of_root, labeller.of_words)

@@ -18,16 +18,21 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
-from egparse.service.pages.certainty import opacity, probability, shown
-from egparse.service.pages.differences import (
+from egparse.service.pages.words import (
     WORD_LAYERS,
+    as_text,
     differs_in_head,
     differs_in_label,
     differs_in_tag,
     label_of,
+    node,
+    opacity,
+    parsed,
+    probability,
+    shown,
     tag_of,
+    visible,
 )
-from egparse.service.pages.markup import as_text, node, parsed, visible
 
 MOST_WORDS = 500
 """Words of a sentence that are drawn, unless more are asked for."""

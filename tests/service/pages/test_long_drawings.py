@@ -15,8 +15,8 @@ from egparse.sentences import Sentence
 from egparse.service.pages import annotation_page as page_module
 from egparse.service.pages import dependency_drawing
 from egparse.service.pages.annotation_page import View, annotation_page
-from egparse.service.pages.certainty import probability
 from egparse.service.pages.dependency_drawing import MOST_WORDS, draw
+from egparse.service.pages.words import probability
 
 
 def chain(n: int) -> Sentence:
