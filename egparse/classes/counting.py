@@ -232,7 +232,8 @@ def count_words(
         counter.add(_END)
         return
     if format == TOKENISED:
-        runs: Iterator[Any] = _sentences(source, name, options.encoding)
+        lines = _lines(source, name, options.encoding)
+        runs: Iterator[Any] = (filter(None, line.replace("\t", " ").split(" ")) for line in lines)
     else:
         read = read_corpus(source, format, name=name, encoding=options.encoding, trees=False)
         runs = (sentence.forms for sentence in read)
@@ -264,19 +265,8 @@ class _Pieces(dict[str, list[str]]):
             self.clear()
 
 
-def _sentences(source: CorpusSource, name: str | None, encoding: str) -> Iterator[list[str]]:
-    for line in _lines(source, name, encoding):
-        yield [word for word in line.replace("\t", " ").split(" ") if word]
-
-
 def _lines(source: CorpusSource, name: str | None, encoding: str) -> Iterator[str]:
-    """The lines of a text.
-
-    Raises:
-        CorpusError: a line is not UTF-8, or not in the encoding that was named.
-    """
-    path = name or name_of(source)
-    number = 1
+    path, number = name or name_of(source), 1
     for lines, undecodable in read_lines(source, path, encoding):
         if undecodable:
             Block(path, number, lines).check_encoding()

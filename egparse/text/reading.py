@@ -424,12 +424,7 @@ def _misc(run: _Run, before: str) -> list[str]:
             cells.append(f"{SPACE_AFTER_NO}|{place}")
         else:
             cells.append(f"{SPACES_AFTER}{escaped(blank)}|{place}")
-    if before:
-        cells[0] = _with_blanks_before(cells[0], before)
+    if before:  # in the order of keys
+        *after, place = cells[0].split("|")
+        cells[0] = "|".join([*after, SPACES_BEFORE + escaped(before), place])
     return cells
-
-
-def _with_blanks_before(cell: str, before: str) -> str:
-    """MISC with the blanks before a token, in the order of keys."""
-    *after, place = cell.split("|")
-    return "|".join([*after, SPACES_BEFORE + escaped(before), place])
