@@ -188,7 +188,7 @@ class Expander(SequencePredictor):
         scores = self.model.scores_at(
             decisions.rows, decisions.values, decisions.starts, decisions.candidates
         )
-        return self.model.choose_by(scores, decisions.alone, decisions.candidates)
+        return self.model.choose(scores, decisions.alone, decisions.candidates)
 
     def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
         """The probability of a label in each decision; nan for -1."""
@@ -197,7 +197,7 @@ class Expander(SequencePredictor):
         scores = self.model.scores_at(
             decisions.rows, decisions.values, decisions.starts, candidates
         )
-        return self.model.probabilities_by(scores, decisions.alone, candidates, labels)
+        return self.model.probabilities(scores, decisions.alone, candidates, labels)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""

@@ -21,8 +21,7 @@ from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER, SPLITTER, TOKENISER
 from egparse.sentences import SPACE_AFTER_NO, Sentence
-from egparse.sequences.fit import SequenceExamples
-from egparse.sequences.task import Lesson, SequenceTask
+from egparse.sequences.task import Lesson, SequenceExamples, SequenceTask
 from egparse.text.expander import MAX_LABELS, Decisions, Expander, Place, division_of
 from egparse.text.expansion_lexicon import (
     GRADES,

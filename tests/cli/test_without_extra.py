@@ -25,10 +25,11 @@ from egparse.cli.app import main
 main()
 """
 
+TASKS = ("splitter", "tokeniser", "upos", "xpos", "feats", "lemmas", "spans", "pruner", "parser")
 QUICK = (
-    "--quiet", "--set", "upos.stop.iterations=2", "--set", "parser.stop.iterations=2",
-    "--set", "labeller.stop.iterations=2",
-)  # fmt: skip
+    "--quiet",
+    *(f"--set={task}.stop.iterations=2" for task in (*TASKS, "labeller")),
+)
 
 
 def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:

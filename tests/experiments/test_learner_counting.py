@@ -23,7 +23,7 @@ from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.vectors import read
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 
 Ints = npt.NDArray[np.int64]
 L = 3
