@@ -11,7 +11,6 @@ import pytest
 from learners.enumerated import EnumeratedProblem, random_problem
 from learners.passes import passes
 from learners.slices import EACH, SLICES
-from learners.small_problems import sample_trees, sequences
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from tolerances import SINGLE, bracket, rounding, stored_slack
@@ -22,8 +21,6 @@ from egparse.learners.losses import NAMED, Loss
 from egparse.learners.registry import build
 
 FINITE = [(1.0, 1.0), (1.0, 4.0), (0.5, 0.3), (3.0, 1.0), (2.0, 0.0)]
-MEMBERS = [*FINITE, (math.inf, 3.0)]
-members = pytest.mark.parametrize(("beta", "gamma"), MEMBERS)
 C = 2.0
 
 
@@ -81,31 +78,6 @@ def test_max_margin_with_another_weight_of_the_cost_is_max_margin_in_other_units
     assert gamma * plain.dual <= weighted.primal * (1 + 1e-6)
 
 
-@members
-@pytest.mark.parametrize("search", ["halving", "quadratic"])
-def test_no_step_lowers_the_dual(beta: float, gamma: float, search: str) -> None:
-    problem = random_problem(5)
-    eg = OnlineEG(problem, EGConfig.under(Loss(beta, gamma), c=C, search=search))  # type: ignore[arg-type]
-    state = eg.initialise(3.0)
-    dual, norm = eg.dual(state), state.squared_norm
-    for _ in range(6):
-        for i in range(eg.n):
-            increase = eg.update(state, i)
-            lost = rounding(2 * state.evaluations + eg.n, 1 + abs(dual) + state.squared_norm)
-            # a fall of 1e-9, or of that share of the move, passes for none (``accept_step``)
-            assert increase >= -1e-9 * (1 + abs(state.squared_norm - norm) / C) - lost
-            assert eg.dual(state) == pytest.approx(dual + increase, abs=lost)
-            dual, norm = eg.dual(state), state.squared_norm
-    value = sum(
-        problem.value_of(i, problem.marginals(i, theta, out), theta, out, eg.loss)
-        for i, theta, out in (
-            (i, state.theta[eg._parts_of(i)].astype(float), np.empty(own.shape[1]))
-            for i, own in enumerate(problem.structures)
-        )
-    )
-    assert dual == pytest.approx(value - norm / (2 * C), rel=1e-5)
-
-
 @pytest.mark.parametrize(
     ("loss", "member"), [("log-linear", (1.0, 0.0)), ("max-margin", (math.inf, 1.0))]
 )
@@ -137,28 +109,3 @@ def test_softmax_margin_of_sentences(name: str) -> None:
     slack = 1 + rounding(100, eps=SINGLE)
     assert certificate.dual <= last.primal * slack
     assert last.dual <= certificate.primal * slack
-
-
-def test_compiled_steps_are_the_generic_ones() -> None:
-    states = []
-    for compiled in (True, False):
-        eg = OnlineEG(sequences(3), EGConfig.under(NAMED["softmax-margin"], c=1.0))
-        eg.attendant = None if compiled else lambda state, i: None
-        states.append(eg.initialise())
-        for _ in range(8):
-            eg.iterate(states[-1])
-    np.testing.assert_allclose(states[0].theta, states[1].theta, atol=1e-6)
-    assert states[0].evaluations == states[1].evaluations
-
-
-def test_rates_for_groups_lead_to_the_same_optimum() -> None:
-    optima = []
-    for curvature in (0.0, 35.0):
-        config = EGConfig.under(Loss(1.0, 2.0), c=5.0, curvature=curvature, visit_cost="examples")
-        eg = OnlineEG(sample_trees(12, "projective"), config)
-        for certificate in passes(eg, eg.initialise(), 300):
-            if certificate.relative_gap < 1e-5:
-                break
-        assert certificate.relative_gap < 1e-5
-        optima.append(certificate.primal)
-    assert optima[0] == pytest.approx(optima[1], rel=1e-5)  # each is at most its gap too high
