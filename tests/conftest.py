@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -55,10 +56,22 @@ to one process at the end, and in an order in which no two processes compile the
 """
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: do not look through it for garbage time and again."""
+    gc.freeze()
+
+
 NIGHTLY_FIXTURES = {"cluster", "built_site"}
 """A cluster of Ray, the site of mkdocs: what uses them runs nightly."""
 
-NIGHTLY_EXPERIMENTS = ("test_learner_", "test_grammar_", "test_laws_", "test_higher_order")
+NIGHTLY_FILES = (
+    "experiments/test_learner_",
+    "experiments/test_grammar_",
+    "experiments/test_laws_",
+    "experiments/test_higher_order",
+    "learners/test_learner_batch",
+    "learners/test_learner_sdca",
+)
 """Learners and structures that only experiments need run nightly. The fast suite has the claims and
 pages, which are made of numbers that were measured, and one quick experiment.
 """
@@ -68,10 +81,9 @@ def is_nightly(item: pytest.Item) -> bool:
     """Whether a test is left to the nightly run for where it is or what it uses; others say so
     themselves.
     """
-    of_experiments = item.path.parent.name == "experiments"
-    return (of_experiments and item.path.name.startswith(NIGHTLY_EXPERIMENTS)) or (
-        not NIGHTLY_FIXTURES.isdisjoint(getattr(item, "fixturenames", ()))
-    )
+    file = f"{item.path.parent.name}/{item.path.name}"
+    fixtures = getattr(item, "fixturenames", ())
+    return file.startswith(NIGHTLY_FILES) or not NIGHTLY_FIXTURES.isdisjoint(fixtures)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

@@ -10,6 +10,8 @@ from cli.program import complaint, run, run_process
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
 
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "experiments"
+
 
 @pytest.mark.nightly
 def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path) -> None:
@@ -25,10 +27,7 @@ def test_a_quick_experiment_writes_its_files_and_shows_its_tables(tmp_path: Path
 
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
-    done = run(
-        f"experiment losses --quick --iterations 1 --c 5 --output {tmp_path}/new --json "
-        "--quiet --seed 2"
-    )
+    done = run(f"experiment losses --from {PAGES} --output {tmp_path}/new --json --quiet")
     (found,) = json.loads(done.stdout)
     assert found["experiment"] == "losses"
     assert Path(found["files"]["numbers"]).is_file()

@@ -66,7 +66,7 @@ def test_every_setting_is_on_its_page(built_site: Path) -> None:
     page = text_of(built_site / "settings.html")
     for setting in egparse.settings():
         section, _, key = setting.key.rpartition(".")
-        assert f"[{section}]" in page or not section
+        assert section in page
         assert f"{key} " in page, setting.key
         assert " ".join(setting.meaning.replace("`", "").split()) in page, setting.key
 

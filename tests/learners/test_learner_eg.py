@@ -41,7 +41,7 @@ MEMBERS = [
 ]
 losses = pytest.mark.parametrize("loss", NAMED_LOSSES)
 searches = pytest.mark.parametrize("published", [False, True], ids=["quadratic", "as-published"])
-seeds = pytest.mark.parametrize("seed", [1, 2])
+seeds = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 
 
 def configured(loss: str, published: bool, c: float = 2.0) -> EGConfig:

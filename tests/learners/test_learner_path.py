@@ -27,7 +27,7 @@ from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.losses import NAMED
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
-seeds = pytest.mark.parametrize("seed", [1, 2])
+seeds = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 
 
 def optimum_at(problem: EnumeratedProblem, loss: str, c: float) -> float:

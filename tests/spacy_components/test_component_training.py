@@ -172,7 +172,10 @@ def test_labels_that_are_not_among_the_given_are_refused() -> None:
     ("training", "text"),
     [
         ({"parser": {"bit": 16}}, "training: parser.bit: "),
-        ({"second_order": {"c": 2.0}}, "training: second_order: expected a setting "),
+        (
+            {"second_order": {"c": 2.0}},
+            "training: second_order: expected a section of the settings",
+        ),
         ({"parser": {"order": 1}, "pruner": {"c": 2.0}}, "training: pruner: "),
         ({"upos": {"learner": "mira", "loss": "log-linear"}}, "learner mira: expected loss = "),
     ],

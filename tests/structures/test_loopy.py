@@ -222,6 +222,7 @@ def test_saturated_potentials_give_numbers(
             assert ((marginals >= 0.0) & (marginals <= 1.0 + 1e-9)).all()
 
 
+@pytest.mark.compiled_only
 def test_it_is_near_the_exact_distribution_of_projective_trees() -> None:
     errors = []
     for seed in range(10):
@@ -293,6 +294,7 @@ def test_search_nearly_always_finds_the_best_of_few_trees(
     assert np.mean(best) >= 0.9
 
 
+@pytest.mark.compiled_only
 def test_search_mostly_finds_the_best_of_many_trees() -> None:
     best = []
     for seed in range(40):
@@ -307,6 +309,7 @@ def test_search_mostly_finds_the_best_of_many_trees() -> None:
 
 
 @TREES
+@pytest.mark.compiled_only
 def test_search_does_not_depend_on_the_scale(is_projective: bool) -> None:
     for seed in range(10):
         graph = random_graph(12, 4, seed)

@@ -23,6 +23,7 @@ from egparse.compilation import interpreter, stored
 from egparse.compilation.compiler import lowering, machine_code, wrapper
 from egparse.compilation.kernel import Kernel
 from egparse.compilation.signatures import ArgumentType, TupleType, as_text, kernel_of
+from egparse.storage.collector import collector_paused
 
 VARIANTS = Path(__file__).with_name("variants.txt")
 """The kernels and types that the package is built with, one a line."""
@@ -47,7 +48,8 @@ def program_of(kernel: Kernel, types: tuple[ArgumentType, ...]) -> machine_code.
     """A kernel for some types of arguments as a program that is still to be optimised."""
     text = as_text(types)
     symbol = "egparse_" + stored.KernelName(kernel.full_name, text, "").digest
-    lowered = lowering.lower(kernel, types)
+    with collector_paused():  # nearly all that numba makes lives on: a fifth of the time
+        lowered = lowering.lower(kernel, types)
     needs = lowering.needs_of(lowered)
     written = wrapper.Wrapper(lowered, symbol)
     texts = [written.text(), lowering.stubs_of(needs, symbol + interpreter.NEEDS)]
