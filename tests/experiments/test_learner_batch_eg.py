@@ -40,8 +40,8 @@ from egparse.experiments.learners.published_eg import (
 from egparse.learners.eg.online import OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED
+from egparse.learners.problem import read
 from egparse.learners.registry import build
-from egparse.learners.vectors import read
 
 LOSSES = {
     "log-linear": LearnerConfig(c=2.0),

@@ -10,9 +10,8 @@ from learners.enumerated import EnumeratedProblem
 from tolerances import STORED
 
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
-from egparse.learners.certificate import Certificate
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.learners.learner import Learner
+from egparse.learners.learner import Certificate, Learner
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 
