@@ -25,7 +25,7 @@ import pycrfsuite  # type: ignore[import-untyped]
 from egparse.evaluation.spans import score_spans
 from egparse.features.sequence import supported_rows
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.structures.chains import chain
 
 C = 0.1

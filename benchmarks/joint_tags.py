@@ -27,7 +27,7 @@ from egparse.evaluation.significance import compare_reports
 from egparse.fitting.task import Part
 from egparse.sentences import Sentence
 from egparse.sequences.combinations import bits_open
-from egparse.sequences.tagging import combinations_of
+from egparse.sequences.training import combinations_of
 from egparse.training.columns import build_columns
 from egparse.training.corpus import annotated_layers, layers_together
 from egparse.training.run import train

@@ -25,7 +25,7 @@ from egparse.cli.app import main as command
 from egparse.compilation import variants
 from egparse.compilation.compiler.build import VARIANTS
 from egparse.io.corpus import read_corpus
-from egparse.parsing.second_order.decode import OUT_OF_RANGE, Batch, Decoder
+from egparse.parsing.second_order.decode import OUT_OF_RANGE, Batch, SecondOrderDecoder
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.constraints import Constraints
 from egparse.structures.second_order.arc_graph import lay_out
@@ -98,11 +98,11 @@ def annotate(model: str, text: Path, scratch: Path) -> None:
 
 def out_of_range(parser: SecondOrderParser) -> None:
     """Parse a sentence as those whose scores are too large for scaled probabilities."""
-    decoder = Decoder(parser.kernel_model(), 1)
+    decoder = SecondOrderDecoder(parser.kernel_model(), 1)
     n_columns = len(parser.pruner.columns.names)
     values = np.zeros((2, n_columns), dtype=np.int32)
     states = np.full(1, OUT_OF_RANGE, dtype=np.uint8)
-    decoder.parse(Batch(values, np.array([0, 1]), states, np.zeros(1, np.int32), np.zeros(1)))
+    decoder.parse_batch(Batch(values, np.array([0, 1]), states, np.zeros(1, np.int32), np.zeros(1)))
     graph = lay_out(np.array([(0, 1), (0, 2), (1, 2)], dtype=np.int16), 3, True, True)
     potentials = np.full(graph.pairs[-1], -2000.0)
     potentials[0] = 2000.0

@@ -43,7 +43,6 @@ from egparse.cli.tables import finite
 from egparse.config.reading import load_config
 from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
-from egparse.evaluation.report import evaluate_model
 from egparse.experiments.report.artefacts import versions
 from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration, Listener, Step
@@ -232,7 +231,7 @@ def measured(row: Row, paths: Sequence[Path], given: Sequence[str]) -> dict[str,
     training.train(few, few, load_config(None, [*chosen, *short]))
     model, cost, passes = trained(parts, config)
     speed = words_per_second(model, parts.test)
-    report = evaluate_model(model, parts.test, gold_tags=True)
+    report = model.evaluate(parts.test, gold_tags=True)
     assert "parser" in model.components
     return {
         "settings": chosen,

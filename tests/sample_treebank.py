@@ -9,6 +9,7 @@ from pathlib import Path
 
 from egparse.config.reading import load_config
 from egparse.config.sections import TrainConfig
+from egparse.features.word_table import Words
 from egparse.io.corpus import read_corpus
 from egparse.layers import TAG_LAYERS
 from egparse.learners.registry import LEARNERS
@@ -55,6 +56,14 @@ def quick(*overrides: str) -> TrainConfig:
 def taggers(model: Model) -> dict[str, Tagger]:
     """The taggers of single layers of a model."""
     return {layer: model.components[layer] for layer in TAG_LAYERS if layer in model.components}
+
+
+def with_predicted_tags(model: Model, sentences: Sequence[Sequence[str]]) -> Words:
+    """The words of sentences, with the tags that the taggers of a model predict."""
+    words = model.columns.words(sentences)
+    for layer, tagger in taggers(model).items():
+        words = model.columns.with_tags(words, layer, tagger.choose(words))
+    return words
 
 
 def changed(model: Model, *components: Component) -> Model:

@@ -249,7 +249,7 @@ def test_sharp_and_large_scores_of_five_words(kind: str, single_root: bool, spre
     problem = trees(kind=kind, single_root=single_root)  # type: ignore[arg-type]
     random = np.random.default_rng(6)
     i, loss = 3, Loss(BETA, 1.0)
-    arcs = problem._arcs[i]
+    arcs = problem.arcs(i)
     places = {(int(head), int(dependent)): place for place, (head, dependent) in enumerate(arcs)}
     scores = random.choice([-1e4, 0.0, 1e4], size=len(arcs)) + spread * random.uniform(
         -1, 1, size=len(arcs)

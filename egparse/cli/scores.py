@@ -12,8 +12,7 @@ from egparse.cli.tables import NOTHING, count, per_cent, section, table
 if TYPE_CHECKING:
     from egparse.evaluation.bootstrap import Interval
     from egparse.evaluation.calibration import Calibration
-    from egparse.evaluation.details import Details, Row
-    from egparse.evaluation.report import Report
+    from egparse.evaluation.report import Details, Report, Row
     from egparse.evaluation.scores import Score
     from egparse.evaluation.significance import PairedDifference
 

@@ -8,7 +8,7 @@ compiled code is kept.
 | `f8[2]` | array of float64 with two axes, contiguous by rows |
 | `i4[1:]` | the same of int32 with one axis, with any strides |
 | `(int, f8[1])` | tuple |
-| `egparse.parsing.label_candidates.Labels(i8[1], i2[1])` | NamedTuple, by module and class |
+| `egparse.parsing.candidates.Labels(i8[1], i2[1])` | NamedTuple, by module and class |
 
 A kernel does not know whether an array may be written to: the same code serves both. Scalars of
 numpy count as those of Python.

@@ -100,10 +100,8 @@ def read(folder: Path, name: KernelName, *, is_shipped: bool = False) -> Compile
 
 
 def write(folder: Path, name: KernelName, compiled: CompiledKernel) -> None:
-    """Write a compiled kernel; the file appears whole or not at all.
-
-    Raises:
-        OSError: the file cannot be written.
+    """Write a compiled kernel; the file appears whole or not at all. Raises OSError: the file
+    cannot be written.
     """
     content = msgpack.packb(compiled._asdict())
     folder.mkdir(mode=0o755, parents=True, exist_ok=True)  # the mask may let a group write

@@ -45,10 +45,8 @@ requested: list[Callable[[str, str], None]] = []
 
 
 def variant_for(kernel: Kernel, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function for the types of these arguments.
-
-    Raises:
-        UnsupportedArgument: an argument that no kernel takes.
+    """The function for the types of these arguments. Raises UnsupportedArgument: an argument that
+    no kernel takes.
     """
     types = tuple([type_of(value) for value in arguments])
     text = as_text(types)
@@ -212,9 +210,7 @@ class MissingFunction(Exception):
 @functools.cache
 def _require(name: str) -> None:
     """Check that there is a function of a name: without it, LLVM would leave an address of zero.
-
-    Raises:
-        MissingFunction: there is none.
+    Raises MissingFunction: there is none.
     """
     if llvm.address_of_symbol(name) is None:
         raise MissingFunction(name)
@@ -222,10 +218,8 @@ def _require(name: str) -> None:
 
 def linked(compiled: stored.CompiledKernel, classes: list[type], needs: list[int]) -> Linked:
     """A compiled kernel in this process, which makes NamedTuples of ``classes`` and calls separate
-    kernels at the addresses ``needs``.
-
-    Raises:
-        MissingFunction: it calls a function that this process lacks.
+    kernels at the addresses ``needs``. Raises MissingFunction: it calls a function that this
+    process lacks.
     """
     symbol = compiled.symbol
     with _linker_lock:

@@ -67,10 +67,8 @@ class Alignment(NamedTuple):
 
 
 def text_of(sentences: Sequence[Sentence]) -> Text:
-    """Concatenate the tokens of all sentences.
-
-    Raises:
-        EgparseError: a token consists of blanks, or words of a multiword token are missing.
+    """Concatenate the tokens of all sentences. Raises EgparseError: a token consists of blanks, or
+    words of a multiword token are missing.
     """
     tokens: list[str] = []
     token_sentences: list[int] = []
@@ -100,11 +98,7 @@ def text_of(sentences: Sequence[Sentence]) -> Text:
 
 
 def align(gold: Text, system: Text) -> Alignment:
-    """Align the words of two texts.
-
-    Raises:
-        ValueError: the characters of the texts differ.
-    """
+    """Align the words of two texts. Raises ValueError: the characters of the texts differ."""
     if gold.characters != system.characters:
         raise ValueError("the texts differ")
     pairs: list[tuple[int, int]] = []

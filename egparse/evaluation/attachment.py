@@ -51,10 +51,8 @@ class AttachmentScores(NamedTuple):
 def score_attachment(
     gold: Sequence[Sentence], system: Sequence[Sentence], convention: Convention
 ) -> AttachmentScores:
-    """UAS and LAS of sentences with the same words under the named convention.
-
-    Raises:
-        ValueError: an unknown convention, or numbers of sentences or words that differ.
+    """UAS and LAS of sentences with the same words under the named convention. Raises ValueError:
+    an unknown convention, or numbers of sentences or words that differ.
     """
     if convention not in CONVENTIONS:
         raise ValueError(

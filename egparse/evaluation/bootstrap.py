@@ -74,9 +74,7 @@ def of_units(counts: Longs, units: Units | None) -> Longs:
 
 def percentile_intervals(draws: Floats, level: float) -> list[Interval]:
     """The interval of each column of ``draws[resample, column]`` that leaves out equal tails.
-
-    Raises:
-        ValueError: a level outside (0, 1).
+    Raises ValueError: a level outside (0, 1).
     """
     if not 0.0 < level < 1.0:
         raise ValueError(f"expected a level between 0 and 1, got {level}")
@@ -86,10 +84,8 @@ def percentile_intervals(draws: Floats, level: float) -> list[Interval]:
 
 
 def stack_counts(tables: Iterable[Longs]) -> Floats:
-    """``stacked[sentence, table] = (correct, gold, system)``.
-
-    Raises:
-        ValueError: tables of different shapes, or without sentences.
+    """``stacked[sentence, table] = (correct, gold, system)``. Raises ValueError: tables of
+    different shapes, or without sentences.
     """
     arrays = list(tables)
     shapes = {array.shape for array in arrays}
@@ -102,9 +98,7 @@ def resampled_sums(
     stacked: Floats, resamples: int, rng: np.random.Generator, draw_weights: DrawWeights
 ) -> Floats:
     """``sums[resample, ...]``: the weighted sums of ``stacked[sentence, ...]`` over sentences.
-
-    Raises:
-        ValueError: fewer than one resample.
+    Raises ValueError: fewer than one resample.
     """
     if resamples < 1:
         raise ValueError(f"expected at least one resample, got {resamples}")

@@ -20,7 +20,7 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 ``alignment``        where words were aligned, for each metric of ``segmentation`` and on words:
                      ``precision``, ``recall``, ``f1`` and, on words, ``aligned_accuracy`` (the
                      official script's AligndAcc); else absent
-``details``          break-downs (``details.py``), on request only
+``details``          break-downs (``Details``), on request only
 ``calibration``      for each layer for which the system has probabilities (``calibration.py``):
                      ``words``, ``confidence``, ``accuracy``, ``ece``, ``nll``, ``brier`` and
                      ``bins``, from 0 to 1; absent without probabilities
@@ -32,22 +32,25 @@ gold have different words. Spans are compared by their characters then, and ``ac
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from egparse.errors import EgparseError
+from egparse.evaluation import words
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
 from egparse.evaluation.bootstrap import Interval, Units, intervals, of_units
 from egparse.evaluation.calibration import Calibration, calibrations
-from egparse.evaluation.details import Details, break_down
-from egparse.evaluation.scores import Score, total
+from egparse.evaluation.scores import Score, scores_by_key, total, universal_deprel
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans, score_spans_in_text
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
 from egparse.layers import LAYERS, WORD_TAGS
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
-from egparse.types import Longs
+from egparse.types import Longs, Mask
 
 METRICS = ("UPOS", "XPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "CLAS", "MLAS", "BLEX")
 """The metrics on words, in the order of a report."""
@@ -66,6 +69,48 @@ _NEEDS = {
     "MLAS": {"heads", "deprels", "upos"},
     "BLEX": {"heads", "deprels", "lemmas"},
 }
+
+
+SENTENCE_BINS = ("1-10", "11-20", "21-30", "31-40", "41+")
+"""Sentence lengths in words."""
+
+ARC_BINS = ("root", "1", "2", "3-6", "7+")
+"""Arc lengths in words; arcs from the root have a separate bin."""
+
+_SENTENCE_LIMITS = np.array([10, 20, 30, 40])
+_ARC_LIMITS = np.array([0, 1, 2, 6])
+
+
+class Row(NamedTuple):
+    """The number of words in a group, and their UPOS accuracy, UAS and LAS in per cent.
+
+    A rate is None where no word of the group has gold annotation for it.
+    """
+
+    words: int
+    upos: float | None
+    uas: float | None
+    las: float | None
+
+
+class Details(NamedTuple):
+    """Break-downs of sentences with the same words; groups without words are left out. Relations
+    are cut at the first colon, as in ``ud.py``. Words without a gold head do not count in
+    attachment scores, words without a gold UPOS not in tagging scores. The length of an arc is the
+    distance between its word and its head; recall is over the gold arcs of a length, precision over
+    the predicted ones (McDonald & Nivre 2007, section 4).
+
+    ``labels``: labelled attachment by relation. ``tags``: UPOS tagging by tag. ``arc_lengths``:
+    unlabelled attachment by arc length. ``sentence_lengths``: words by the length of their
+    sentence. ``vocabulary``: words by whether their form is ``known`` or ``unknown``; None unless a
+    set of known forms was given.
+    """
+
+    labels: dict[str, Score]
+    tags: dict[str, Score]
+    arc_lengths: dict[str, Score]
+    sentence_lengths: dict[str, Row]
+    vocabulary: dict[str, Row] | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,10 +154,8 @@ class Report:
         return {name: bounds.half_width for name, bounds in self.interval_bounds.items()}
 
     def __getitem__(self, name: str) -> float:
-        """The F1 score of a metric in per cent.
-
-        Raises:
-            KeyError: a metric that this report does not have.
+        """The F1 score of a metric in per cent. Raises KeyError: a metric that this report does not
+        have.
         """
         scores = self.scores
         if name not in scores:
@@ -216,16 +259,18 @@ def annotated_layers(sentences: Iterable[Sentence]) -> set[str]:
 
 def report_as_json(report: Report) -> dict[str, Any]:
     """The report as an object that ``json.dumps`` takes, with the keys described above."""
-    named = {**report.metrics, **({SPANS: report.spans.micro} if report.spans else {})}
+    named = {k: v for k, v in _named_scores(report).items() if k not in (report.segmentation or {})}
     sizes = {key: getattr(report, key) for key in ("sentences", "words", "system_words")}
     return {
-        **{name: report.metrics[name].f1 if name in report.metrics else None for name in METRICS},
+        **dict.fromkeys(METRICS),
+        **{name: one.f1 for name, one in report.metrics.items()},
         SPANS: None if report.spans is None else _spans_as_json(report.spans),
         "counts": {**sizes, **{name: score._asdict() for name, score in named.items()}},
         "intervals": {name: list(bounds) for name, bounds in report.interval_bounds.items()},
         "conventions": {name: _convention_as_json(name, report) for name in CONVENTIONS},
         "unit": report.unit,
-        "segmentation": _rates(report.segmentation),
+        "segmentation": report.segmentation
+        and {name: one.f1 for name, one in report.segmentation.items()},
         **({"alignment": _alignment_as_json(report)} if report.aligned else {}),
         **({} if report.details is None else {"details": _details_as_json(report.details)}),
         **({"calibration": _calibration_as_json(report.calibration)} if report.calibration else {}),
@@ -304,23 +349,12 @@ def aligned_accuracy(report: Report, name: str) -> float | None:
 
 
 def _alignment_as_json(report: Report) -> dict[str, Any]:
-    return {
-        name: {
-            "precision": of.precision,
-            "recall": of.recall,
-            "f1": of.f1,
-            **(
-                {"aligned_accuracy": aligned_accuracy(report, name)}
-                if name in report.aligned
-                else {}
-            ),
-        }
-        for name, of in {**(report.segmentation or {}), **report.metrics}.items()
-    }
-
-
-def _rates(scores: Mapping[str, Score] | None) -> dict[str, float] | None:
-    return None if scores is None else {name: score.f1 for name, score in scores.items()}
+    found: dict[str, Any] = {}
+    for name, one in {**(report.segmentation or {}), **report.metrics}.items():
+        found[name] = {"precision": one.precision, "recall": one.recall, "f1": one.f1}
+        if name in report.aligned:
+            found[name]["aligned_accuracy"] = aligned_accuracy(report, name)
+    return found
 
 
 def _counted(scores: Mapping[str, Score]) -> dict[str, Any]:
@@ -331,60 +365,82 @@ def _prf(score: Score) -> dict[str, float]:
     return {"p": score.precision, "r": score.recall, "f": score.f1}
 
 
-class Annotator(Protocol):
-    """What evaluation uses of a model; ``pipeline.model.Model`` has it."""
-
-    @property
-    def layers(self) -> Collection[str]:
-        """The layers that the model predicts."""
-
-    @property
-    def probabilistic(self) -> Collection[str]:
-        """The layers for which the model has probabilities."""
-
-    @property
-    def forms(self) -> frozenset[str]:
-        """The forms of the training corpus."""
-
-    def annotate(
-        self,
-        sentences: Iterable[Sentence],
-        *,
-        gold_tags: bool = False,
-        probabilities: bool | Collection[str] = False,
-    ) -> Iterable[Sentence]:
-        """Copies of the sentences in which the model's layers are predicted."""
+# --- break-downs ----------------------------------------------------------------------------------
 
 
-def evaluate_model(
-    model: Annotator,
-    gold: Sequence[Sentence],
-    *,
-    gold_tags: bool = False,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    details: bool = False,
-    sentence_counts: Longs | None = None,
-) -> Report:
-    """Score the layers that a model predicts from the words of ``gold``.
+def break_down(
+    gold: Sequence[Sentence], system: Sequence[Sentence], vocabulary: AbstractSet[str] | None = None
+) -> Details:
+    """All break-downs of sentences with the same words.
 
-    With ``gold_tags`` the parser sees the gold tags instead of predicted ones. ``bootstrap`` is the
-    number of resamples for the intervals, 0 for none; ``seed`` draws them. With ``details`` the
-    report has break-downs, and the calibration of the layers for which the model has probabilities.
-    ``sentence_counts`` is the score of the model's splitter on ``gold``, as in ``evaluate``.
+    ``vocabulary`` holds the forms seen in training.
 
     Raises:
-        EgparseError: no gold sentences.
+        ValueError: numbers of sentences or words that differ.
     """
-    asked = model.probabilistic if details else False
-    predicted = list(model.annotate(gold, gold_tags=gold_tags, probabilities=asked))
-    return evaluate(
-        gold,
-        predicted,
-        layers=set(model.layers),
-        bootstrap=bootstrap,
-        seed=seed,
-        details=details,
-        vocabulary=model.forms if details else None,
-        sentence_counts=sentence_counts,
+    words.require_same_lengths(gold, system)
+    tags, system_tags = _cells(gold, "upos"), _cells(system, "upos")
+    labels, system_labels = _cells(gold, "deprels"), _cells(system, "deprels")
+    heads, tagged = words.heads(gold), tags != MISSING
+    attached = heads != MISSING_HEAD
+    right_tag = tagged & (tags == system_tags)
+    right_head = attached & (heads == words.heads(system))
+    labelled = right_head & (labels == system_labels)
+    rates = (right_tag, tagged), (right_head, attached), (labelled, attached)
+
+    def rows(bins: Longs, names: Sequence[str]) -> dict[str, Row]:
+        found = {}
+        for number, name in enumerate(names):
+            group = bins == number
+            if group.any():
+                shares = (_share(part & group, whole & group) for part, whole in rates)
+                found[name] = Row(int(group.sum()), *shares)
+        return found
+
+    known = None
+    if vocabulary is not None:
+        is_known = words.accepted(words.cells(gold, "forms"), vocabulary.__contains__)
+        known = rows(np.where(is_known, 0, 1), ("known", "unknown"))
+    lengths = words.lengths(gold)
+    sentence_bins = np.repeat(np.searchsorted(_SENTENCE_LIMITS, lengths), lengths)
+    return Details(
+        labels=scores_by_key(labels[labelled], labels[attached], system_labels[attached]),
+        tags=scores_by_key(tags[right_tag], tags[tagged], system_tags[tagged]),
+        arc_lengths=by_arc_length(gold, system),
+        sentence_lengths=rows(sentence_bins, SENTENCE_BINS),
+        vocabulary=known,
     )
+
+
+def by_arc_length(gold: Sequence[Sentence], system: Sequence[Sentence]) -> dict[str, Score]:
+    """Unlabelled attachment for each bin of arc lengths, in the order of the bins."""
+    gold_heads, system_heads = words.heads(gold), words.heads(system)
+    attached = gold_heads != MISSING_HEAD
+    predicted = attached & (system_heads != MISSING_HEAD)
+    gold_bins, system_bins = _arc_bins(gold, gold_heads), _arc_bins(system, system_heads)
+    groups = (
+        gold_bins[attached & (gold_heads == system_heads)],
+        gold_bins[attached],
+        system_bins[predicted],
+    )
+    counts = np.stack([np.bincount(group, minlength=len(ARC_BINS)) for group in groups], axis=1)
+    return {
+        name: Score(*map(int, row)) for name, row in zip(ARC_BINS, counts, strict=True) if row.any()
+    }
+
+
+def _share(part: Mask, whole: Mask) -> float | None:
+    return 100.0 * int(part.sum()) / int(whole.sum()) if whole.any() else None
+
+
+def _cells(sentences: Sequence[Sentence], column: words.Column) -> npt.NDArray[np.object_]:
+    cells = words.cells(sentences, column)
+    return np.array([universal_deprel(c) for c in cells] if column == "deprels" else cells, object)
+
+
+def _arc_bins(sentences: Sequence[Sentence], heads: Longs) -> Longs:
+    """The bin of each word's arc; meaningless for a word without a head."""
+    lengths = words.lengths(sentences)
+    places = np.arange(len(heads)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + 1
+    distances = np.where(heads > 0, np.abs(heads - places), 0)
+    return np.searchsorted(_ARC_LIMITS, distances)

@@ -64,11 +64,7 @@ class SpanScores(NamedTuple):
 
 
 def conlleval_spans(tags: Iterable[str]) -> list[ConllevalSpan]:
-    """The spans of a sequence of tags, in order.
-
-    Raises:
-        EgparseError: a tag of no known scheme.
-    """
+    """The spans of a sequence of tags, in order. Raises EgparseError: a tag of no known scheme."""
     spans: list[ConllevalSpan] = []
     before, type_before, start = OUTSIDE, "", 0
     position = -1

@@ -93,11 +93,8 @@ def score(
         system=np.searchsorted(sentence_ends, np.array(system_text.starts), side="right"),
         sentences=len(gold),
     )
-    by_sentence = _segmentation(gold_text, system_text, alignment, places)
-    on_words = _on_words(gold, system, alignment)
-    by_sentence |= _by_sentence(on_words, alignment, places)
-    totals = {name: total(counts) for name, counts in by_sentence.items()}
-    return UDScores(totals, by_sentence, _aligned(on_words), same_words=False)
+    segmentation = _segmentation(gold_text, system_text, alignment, places)
+    return _scores(gold, system, alignment, places, segmentation)
 
 
 def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
@@ -112,11 +109,7 @@ def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDSco
     sentence_numbers = words.sentence_numbers(gold)
     identity = np.arange(len(sentence_numbers))
     places = _Places(sentence_numbers, sentence_numbers, len(gold))
-    alignment = Alignment(identity, identity)
-    on_words = _on_words(gold, system, alignment)
-    by_sentence = _by_sentence(on_words, alignment, places)
-    totals = {name: total(counts) for name, counts in by_sentence.items()}
-    return UDScores(totals, by_sentence, _aligned(on_words), same_words=True)
+    return _scores(gold, system, Alignment(identity, identity), places, {})
 
 
 class _Places(NamedTuple):
@@ -170,6 +163,27 @@ class _Metric(NamedTuple):
     system: Mask
 
 
+def _scores(
+    gold: Sequence[Sentence],
+    system: Sequence[Sentence],
+    alignment: Alignment,
+    places: _Places,
+    segmentation: dict[str, Longs],
+) -> UDScores:
+    """The metrics of aligned words, with those of segmentation where the words differ."""
+    on_words = _on_words(gold, system, alignment)
+    by_sentence = segmentation | {
+        name: _counts(alignment.gold, metric.correct, metric.gold, metric.system, places)
+        for name, metric in on_words.items()
+    }
+    return UDScores(
+        {name: total(counts) for name, counts in by_sentence.items()},
+        by_sentence,
+        {name: int(np.count_nonzero(metric.aligned)) for name, metric in on_words.items()},
+        same_words=not segmentation,
+    )
+
+
 def _on_words(
     gold: Sequence[Sentence], system: Sequence[Sentence], alignment: Alignment
 ) -> dict[str, _Metric]:
@@ -193,21 +207,6 @@ def _on_words(
         "MLAS": _Metric(content & complete, *content_arcs),
         "BLEX": _Metric(content & labelled & pairs.lemmas, *content_arcs),
     }
-
-
-def _by_sentence(
-    on_words: Mapping[str, _Metric], alignment: Alignment, places: _Places
-) -> dict[str, Longs]:
-    """``counts[sentence] = (correct, gold, system)`` for every metric on words."""
-    return {
-        name: _counts(alignment.gold, metric.correct, metric.gold, metric.system, places)
-        for name, metric in on_words.items()
-    }
-
-
-def _aligned(on_words: Mapping[str, _Metric]) -> dict[str, int]:
-    """How many aligned words every metric on words counts."""
-    return {name: int(np.count_nonzero(metric.aligned)) for name, metric in on_words.items()}
 
 
 def _counts(paired_gold: Longs, correct: Mask, gold: Mask, system: Mask, places: _Places) -> Longs:
@@ -235,21 +234,9 @@ def _sides(
 
     def side(which: Literal[0, 1], parents: Longs, counted: Mask) -> _Side:
         labels = deprels[which]
-        content, functional = (
-            counted & is_content[labels],
-            counted & is_functional[labels] & (parents >= 0),
-        )
-        return _Side(
-            upos[which],
-            xpos[which],
-            feats[which],
-            lemmas[which],
-            labels,
-            parents,
-            counted,
-            content,
-            functional,
-        )
+        columns = (upos[which], xpos[which], feats[which], lemmas[which], labels, parents, counted)
+        content = counted & is_content[labels]
+        return _Side(*columns, content, counted & is_functional[labels] & (parents >= 0))
 
     lacking = lemmas.ids.get(MISSING, _NO_LEMMA)
     g, s = side(0, gold_parents, attached), side(1, system_parents, system_attached)
@@ -299,7 +286,6 @@ def _same_functional_children(gold: _Side, system: _Side, pairs: _Pairs) -> Mask
 
 
 def _children(parents: Longs, side: _Side) -> Longs:
-    """For each word of a side, how often it is among the parents."""
     return np.bincount(parents, minlength=len(side.parents))
 
 

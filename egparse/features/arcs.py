@@ -34,6 +34,7 @@ from egparse.features.hashing import (
     mix,
     weight_index,
 )
+from egparse.features.sentence_context import N_BETWEEN
 from egparse.features.templates import (
     MAX_HASHED_CELLS,
     WORD_COLUMNS,
@@ -178,6 +179,30 @@ def encode_arcs(values: Ints, templates: ArcTemplates, codes: ArcCodes) -> None:
             codes.before[position, b] = codes.before[position - 1, b] if position > 0 else 0
         if position > 0:
             codes.before[position, tag] += 1
+
+
+def codes_for(templates: ArcTemplates, n: int) -> ArcCodes:
+    """Room for the codes of a sentence of n words."""
+    return ArcCodes(
+        np.empty((n + 1, len(templates.head_columns)), dtype=np.uint64),
+        np.empty((n + 1, len(templates.dependent_columns)), dtype=np.uint64),
+        np.empty(n + 1, dtype=np.int32),
+        np.zeros((n + 1, N_BETWEEN), dtype=np.int16),
+    )
+
+
+@njit
+def encode_sentence(values: Ints, templates: ArcTemplates) -> ArcCodes:
+    """``encode_arcs`` into new arrays, for kernels."""
+    size = values.shape[0]
+    codes = ArcCodes(
+        np.empty((size, templates.head_columns.shape[0]), dtype=np.uint64),
+        np.empty((size, templates.dependent_columns.shape[0]), dtype=np.uint64),
+        np.empty(size, dtype=np.int32),
+        np.zeros((size, N_BETWEEN), dtype=np.int16),
+    )
+    encode_arcs(values, templates, codes)
+    return codes
 
 
 @njit(inline=True)

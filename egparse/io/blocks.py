@@ -82,11 +82,7 @@ class Block(NamedTuple):
         return CorpusError(self.path, self.first_line + line, expected, got, sentence_id)
 
     def check_encoding(self) -> None:
-        """Check that the block is UTF-8.
-
-        Raises:
-            CorpusError: a line has a byte that is not UTF-8.
-        """
+        """Check that the block is UTF-8. Raises CorpusError if a line has another byte."""
         for number, line in enumerate(self.lines):
             try:
                 line.encode()
@@ -173,13 +169,13 @@ def read_lines(
             yield from read_lines(stream, path, encoding)
         return
     try:
-        pieces = pieces_of(source)
+        pieces: Iterator[Any] = pieces_of(source)
         first = next(pieces, "")
         if isinstance(first, bytes):
-            content = text_pieces(_rejoin(first, pieces), encoding, path)
+            content = text_pieces(chain([first], pieces), encoding, path)
             yield from _decoded(_whole_lines(content, b"\n", b"", path))
         else:
-            whole = _whole_lines(_rejoin(first, pieces), "\n", "", path)
+            whole = _whole_lines(chain([first], pieces), "\n", "", path)
             yield from ((_split(piece), False) for piece in whole)
     except UnicodeDecodeError as error:  # from a text stream, which does not name the line
         bad = f"{error.encoding}: {error.reason}"
@@ -187,11 +183,7 @@ def read_lines(
 
 
 def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
-    """The file, open for reading bytes.
-
-    Raises:
-        EgparseError: the file cannot be read.
-    """
+    """The file, open for reading bytes. Raises EgparseError: the file cannot be read."""
     try:
         return open(source, "rb", buffering=CHUNK)
     except (OSError, ValueError) as error:
@@ -241,11 +233,6 @@ def too_long(path: str, line: int) -> CorpusError:
         f"a blank line after the sentence, within {MAX_LINES:,} lines and {MAX_BLOCK:,} characters"
     )
     return CorpusError(path, line, expected, "none")
-
-
-def _rejoin(first: AnyStr, rest: Iterator[Any]) -> Iterator[AnyStr]:
-    yield first
-    yield from rest
 
 
 def _whole_lines(

@@ -155,10 +155,8 @@ def _parse(block: Block, *, format: str, scheme: str | None, layer: str) -> Sent
 
 
 def _names(block: Block, rows: Sequence[Sequence[str]], first: int, format: str) -> tuple[str, ...]:
-    """The names of the columns.
-
-    Raises:
-        CorpusError: a line has another number of columns, or an empty one.
+    """The names of the columns. Raises CorpusError: a line has another number of columns, or an
+    empty one.
     """
     layouts = LAYOUTS[format]
     widths = " or ".join(map(str, layouts))

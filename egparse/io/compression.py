@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from egparse.errors import CorpusError, EgparseError
 
@@ -33,33 +33,13 @@ files that need sixteen times as much.
 _ZSTANDARD = ("compression.zstd", "backports.zstd")  # of Python 3.14, and the same for older ones
 
 
-class Decompressor(Protocol):
-    """A decompressor of one part, as ``bz2.BZ2Decompressor``."""
+Decompressor: TypeAlias = Any
+"""A decompressor of one part, as ``bz2.BZ2Decompressor``: ``eof``, ``needs_input``,
+``unused_data``, ``decompress``.
+"""
 
-    @property
-    def eof(self) -> bool:
-        """Whether the part has ended."""
-
-    @property
-    def needs_input(self) -> bool:
-        """Whether nothing more comes without more data."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """What follows the part."""
-
-    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
-        """At most ``max_length`` bytes; the others come with the next calls."""
-
-
-class Compressor(Protocol):
-    """A compressor of one part, as ``bz2.BZ2Compressor``."""
-
-    def compress(self, data: bytes, /) -> bytes:
-        """Compressed data, as far as there are some."""
-
-    def flush(self) -> bytes:
-        """The rest, which ends the part."""
+Compressor: TypeAlias = Any
+"""A compressor of one part, as ``bz2.BZ2Compressor``: ``compress``, ``flush``."""
 
 
 class _Compression(NamedTuple):
@@ -90,15 +70,6 @@ class _Gzip:
         return piece
 
 
-def _xz() -> Decompressor:
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_MEMORY)
-
-
-def _zstandard() -> Decompressor:
-    opened: Decompressor = _zstandard_module().ZstdDecompressor()
-    return opened
-
-
 def _zstandard_module() -> Any:
     for name in _ZSTANDARD:
         try:
@@ -115,15 +86,19 @@ _COMPRESSIONS = (
         for level in range(1, 10)
         for block in (b"1AY&SY", b"\x17\x72\x45\x38\x50\x90")  # a block, or none
     ),
-    _Compression("xz", b"\xfd7zXZ\x00", _xz),
-    _Compression("Zstandard", b"\x28\xb5\x2f\xfd", _zstandard),
+    _Compression(
+        "xz",
+        b"\xfd7zXZ\x00",
+        lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MAX_MEMORY),
+    ),
+    _Compression("Zstandard", b"\x28\xb5\x2f\xfd", lambda: _zstandard_module().ZstdDecompressor()),
 )
 
 _COMPRESSORS: dict[str, Callable[[], Compressor]] = {
     ".gz": lambda: zlib.compressobj(_GZIP_LEVEL, wbits=31),
     ".bz2": bz2.BZ2Compressor,
     ".xz": lzma.LZMACompressor,
-    ".zst": lambda: cast("Compressor", _zstandard_module().ZstdCompressor()),
+    ".zst": lambda: _zstandard_module().ZstdCompressor(),
 }
 
 _FOREIGN = (
@@ -154,9 +129,7 @@ def without_compression(name: str) -> str:
 
 def compressor_of(name: str) -> Callable[[], Compressor] | None:
     """What compresses each part of a file, as the ending of its name says; None: nothing does.
-
-    Raises:
-        EgparseError: a compression that this Python does not know.
+    Raises EgparseError: a compression that this Python does not know.
     """
     made = next((made for end, made in _COMPRESSORS.items() if name.lower().endswith(end)), None)
     try:
@@ -172,11 +145,8 @@ def compressor_of(name: str) -> Callable[[], Compressor] | None:
 
 def decompressed(pieces: Iterator[bytes], path: str) -> Iterator[bytes]:
     """The content of a file, which is given in pieces; what is not compressed is passed on as it
-    is.
-
-    Raises:
-        CorpusError: damaged or truncated data, a compression that this Python does not know, or
-            an archive or another file that is no text.
+    is. Raises CorpusError: damaged or truncated data, a compression that this Python does not know,
+    or an archive or another file that is no text.
     """
     first = _beginning(pieces)
     compression = next((one for one in _COMPRESSIONS if first.startswith(one.signature)), None)

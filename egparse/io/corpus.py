@@ -89,10 +89,7 @@ def read_whole(
     multiple_roots: bool | None = None,
 ) -> WholeCorpus:
     """All sentences of a corpus, whose words may lack heads; in a file where memory is limited.
-    ``encoding`` is that of the corpus.
-
-    Raises:
-        CorpusError: the first fault, unless ``skip_bad``.
+    ``encoding`` is that of the corpus. Raises CorpusError: the first fault, unless ``skip_bad``.
     """
     from egparse.io.stored_sentences import StoredSentences  # annotation does without
     from egparse.storage.scratch import active
@@ -113,9 +110,7 @@ def read_whole(
 
 
 def write_corpus(
-    sentences: Iterable[Sentence],
-    path: str | os.PathLike[str] | TextIO,
-    format: str | None = None,
+    sentences: Iterable[Sentence], path: str | os.PathLike[str] | TextIO, format: str | None = None
 ) -> int:
     """Write sentences to a file, a stream of text, or standard output (``-``); returns how many.
 

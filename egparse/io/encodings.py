@@ -42,10 +42,7 @@ have twice as many.
 
 def checked_encoding(name: str) -> str:
     """Python's name of an encoding of text; ``utf-8-sig`` is UTF-8, as byte order marks are dropped
-    anyway.
-
-    Raises:
-        ConfigError: Python has no such encoding, or one of something else than text.
+    anyway. Raises ConfigError: Python has no such encoding, or one of something else than text.
     """
     try:
         found = codecs.lookup(name).name
@@ -95,11 +92,7 @@ def as_text(pieces: Iterator[bytes], encoding: str, path: str) -> Iterator[str]:
 
 
 def checked_text(texts: Iterable[str], path: str) -> Iterator[str]:
-    """The same texts, in which every character is one.
-
-    Raises:
-        CorpusError: a lone surrogate.
-    """
+    """The same texts, in which every character is one. Raises CorpusError: a lone surrogate."""
     line = 1
     for text in texts:
         try:

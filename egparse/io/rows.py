@@ -67,10 +67,8 @@ def checked_heads(
     multiple_roots: bool,
     require_trees: bool,
 ) -> tuple[int, ...]:
-    """The heads of the words of a block from their cells HEAD; ``MISSING_HEAD`` for ``_``.
-
-    Raises:
-        CorpusError: the heads are no tree, or, with ``require_trees``, one is missing.
+    """The heads of the words of a block from their cells HEAD; ``MISSING_HEAD`` for ``_``. Raises
+    CorpusError: the heads are no tree, or, with ``require_trees``, one is missing.
     """
     n = len(cells)
     numbers = (
@@ -268,10 +266,8 @@ def _renewed_deps(
 
 def check_rows(block: Block, sentence_id: str | None, comments: bool = True) -> list[int]:
     """The indices in ``block.lines`` of the lines that are no comments; of all lines if the format
-    has no ``comments``.
-
-    Raises:
-        CorpusError: a line does not have ten columns, or one of them is empty.
+    has no ``comments``. Raises CorpusError: a line does not have ten columns, or one of them is
+    empty.
     """
     rows = [k for k, line in enumerate(block.lines) if line[0] != "#" or not comments]
     for line in rows:
@@ -289,12 +285,9 @@ def find_other_rows(
     only_words: bool = False,
 ) -> list[int]:
     """The rows that are no words; ``ids[k]`` is the first cell of row ``k``, the line
-    ``block.lines[lines[k]]``.
-
-    Raises:
-        CorpusError: the IDs of words are not 1, 2, ..., n, a multiword token ``a-b`` does not stand
-            before word a, an empty node ``i.1``, ``i.2``, ... does not stand after word i, or, with
-            ``only_words`` (CoNLL-X), a row is no word.
+    ``block.lines[lines[k]]``. Raises CorpusError: the IDs of words are not 1, 2, ..., n, a
+    multiword token ``a-b`` does not stand before word a, an empty node ``i.1``, ``i.2``, ... does
+    not stand after word i, or, with ``only_words`` (CoNLL-X), a row is no word.
     """
     others = [row for row, cell in enumerate(ids) if not cell.isdigit()]
     _check_word_ids(block, lines, ids, [] if only_words else others, sentence_id)

@@ -54,10 +54,7 @@ _RULES = _Rules()
 
 def rules_of(language: str) -> Language:
     """spaCy's tokeniser for a language, created anew when the vocabulary has more than
-    ``MAX_STRINGS``.
-
-    Raises:
-        EgparseError: spaCy has no rules for the language.
+    ``MAX_STRINGS``. Raises EgparseError: spaCy has no rules for the language.
     """
     nlp = _RULES.of.get(language)
     if nlp is None or len(nlp.vocab.strings) > MAX_STRINGS:
@@ -87,9 +84,7 @@ def _new_rules(language: str) -> Language:
 
 def word_places(text: str, language: str) -> tuple[Longs, Longs]:
     """Where the words of a text start and end, (words,) each, in characters; blanks are no words.
-
-    Raises:
-        EgparseError: spaCy has no rules for the language.
+    Raises EgparseError: spaCy has no rules for the language.
     """
     nlp = rules_of(language)
     starts: list[Longs] = []
@@ -111,10 +106,7 @@ def word_places(text: str, language: str) -> tuple[Longs, Longs]:
 
 def split_words(text: str, language: str) -> list[str]:
     """The words of a short text, without blanks. They are the same whether a text is split as a
-    whole or at its blanks first.
-
-    Raises:
-        EgparseError: spaCy has no rules for the language.
+    whole or at its blanks first. Raises EgparseError: spaCy has no rules for the language.
     """
     starts, ends = word_places(text, language)
     return [text[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]

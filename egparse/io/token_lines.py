@@ -10,16 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from egparse.errors import CorpusError
-from egparse.io.blocks import (
-    MAX_LINES,
-    Block,
-    CorpusSource,
-    name_of,
-    read_lines,
-)
+from egparse.io.blocks import MAX_LINES, Block, CorpusSource, name_of, read_lines
 from egparse.io.encodings import UTF_8
 from egparse.sentences import MISSING, Sentence
 
@@ -62,11 +56,8 @@ def read_token_lines(
         )
 
 
-class _Words(NamedTuple):
-    """The words of a sentence, and whether it opens a paragraph."""
-
-    forms: Sequence[str]
-    opens: bool
+_Words: TypeAlias = tuple[Sequence[str], bool]
+"""The words of a sentence, and whether it opens a paragraph."""
 
 
 def _lines(source: CorpusSource, path: str, encoding: str) -> Iterator[tuple[int, str]]:
@@ -88,7 +79,7 @@ def _horizontal(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]
         if forms == [""]:
             opens = True
             continue
-        yield _Words([form.replace("\u00a0", " ").strip(" ") or form for form in forms], opens)
+        yield [form.replace("\u00a0", " ").strip(" ") or form for form in forms], opens
         opens = False
 
 
@@ -102,12 +93,12 @@ def _vertical(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]:
             if len(begun) > MAX_LINES:
                 raise _too_long(path, begun_at)
         elif begun:
-            yield _Words(begun, opens)
+            yield begun, opens
             opens, begun = False, []
         else:
             opens = True
     if begun:
-        yield _Words(begun, opens)
+        yield begun, opens
 
 
 def _too_long(path: str, line: int) -> CorpusError:

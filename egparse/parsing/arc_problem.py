@@ -1,43 +1,169 @@
-"""The training problem of the arc-factored parser: hashed arc features over the candidate arcs of
-each sentence.
+"""The training problem of parsers over one hashed table of weights, and that of the arc-factored
+parser: arcs over the candidates of each sentence, with the steps of online EG compiled as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
+from egparse.compilation import njit
 from egparse.features.arcs import ArcCodes, ArcTemplates, add_arcs, score_arcs
 from egparse.learners.completion import not_all, some_of
-from egparse.learners.eg.step import PLAIN, DualVariables, StepBuffers, StepRule
+from egparse.learners.eg.step import (
+    GROUP_ATTEMPTS,
+    PLAIN,
+    DualVariables,
+    StepBuffers,
+    StepRule,
+    accept_step,
+    evaluate_step,
+    propose_step,
+    propose_step_in_groups,
+    record_gain,
+    store_step,
+    without_rounding,
+)
 from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import NONE, Problem
-from egparse.parsing.arc_eg import (
-    ArcSentence,
-    ArcWeights,
-    TreeSpace,
-    certify,
-    visit,
-)
-from egparse.parsing.tree_inference import INFERENCE, Trees, gather, scatter
+from egparse.parsing.tree_inference import TreeInference, Trees, gather, scatter
 from egparse.structures.trees import nonprojective, projective
-from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles
+from egparse.structures.trees.nonprojective import matrix_tree
+from egparse.structures.trees.projective import inside_outside
+from egparse.types import Floats, Ints, Longs, Mask, Shorts, Singles, UInt32s
 
 
-class TreeProblem(Problem):
-    """Sentence ``i`` has the hashed codes ``codes[i]``, the candidate arcs ``arcs[i]`` (arcs, 2)
-    and the correct ``heads[i]``.
+class HashedProblem(Problem):
+    """Sentences with correct trees, over one hashed table of weights.
 
-    ``heads[i][d - 1]`` is the head of word d. A correct arc may be missing from the candidates, and
-    a correct tree may be non-projective for projective inference: its features enter v, but its
+    Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, of which the first are the arcs
+    ``arcs(i)`` (arcs, 2), and the correct ``heads[i]``: ``heads[i][d - 1]`` is the head of word d.
+    A correct tree may be non-projective for projective inference: its features enter v, but its
     loss may fall below 0.
 
     ``known[i]`` (words,) marks the words of sentence i whose head is annotated (None: all are). The
     ``heads`` of the others are those of some completion, which is the target of the sentence until
     ``set_target``; a wrong head of such a word costs nothing.
     """
+
+    def __init__(
+        self,
+        *,
+        codes: Sequence[Any],
+        parts: Sequence[Any],
+        sizes: Sequence[int],
+        heads: Sequence[Ints],
+        bits: int,
+        single_root: bool,
+        known: Sequence[Mask] | None,
+        precision: type[np.floating[Any]],
+    ) -> None:
+        self.weights = np.zeros(1 << bits, dtype=np.float32)
+        self._codes, self._parts, self._heads_of, self._known = codes, parts, heads, known
+        self.partial = NONE if known is None else not_all(known)
+        self.part_starts = np.cumsum([0, *sizes], dtype=np.int64)
+        self._gold = np.zeros(int(self.part_starts[-1]), dtype=precision)
+        self._single_root = single_root
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Buffers for the largest sentence."""
+        most = int(np.diff(self.part_starts).max(initial=1))
+        words = max((len(correct) for correct in self._heads_of), default=1)
+        self._scores, self._cost = np.empty((2, most))
+        self._places = np.empty(4096, dtype=np.uint32)
+        self._heads = np.empty(words + 1, dtype=np.int32)
+
+    def arcs(self, i: int) -> Shorts:
+        """The candidate arcs of sentence i, (arcs, 2)."""
+        raise NotImplementedError
+
+    def _of(self, i: int) -> slice:
+        return slice(self.part_starts[i], self.part_starts[i + 1])
+
+    def _size(self, i: int) -> int:
+        return int(self.part_starts[i + 1] - self.part_starts[i])
+
+    def gold(self, i: int) -> Floats:
+        """One on the parts of the correct tree, or the probability of each part in the target."""
+        return np.asarray(self._gold[self._of(i)], dtype=np.float64)
+
+    def set_target(self, i: int, target: Floats) -> float:
+        """Learn sentence i from the probabilities of parts ``target`` from now on; returns 0."""
+        self._gold[self._of(i)] = target
+        return 0.0
+
+    def allowed(self, i: int) -> Mask:
+        """The arcs to words without a head, and those from the annotated heads."""
+        allowed = np.ones(self._size(i), dtype=np.bool_)
+        if self._known is not None:
+            arcs = self.arcs(i)
+            heads, words = arcs[:, 0], arcs[:, 1] - 1
+            allowed[: len(arcs)] = ~self._known[i][words] | (self._heads_of[i][words] == heads)
+        return allowed
+
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """The dependent of each arc, other parts are in no group; the heads of words depend on each
+        other.
+        """
+        arcs, out = self.arcs(i), np.full(self._size(i), -1, dtype=np.int16)
+        out[: len(arcs)] = arcs[:, 1]
+        return out, False
+
+    def cost(self, i: int) -> Floats:
+        """Minus one on correct arcs, 0 elsewhere: with the constant, each word with a wrong head
+        costs one. In general minus the target on arcs: each word with a head costs the probability
+        that it is wrong.
+        """
+        arcs, out, first = self.arcs(i), self._cost[: self._size(i)], self.part_starts[i]
+        out[len(arcs) :] = 0.0
+        np.negative(self._gold[first : first + len(arcs)], out=out[: len(arcs)])
+        if self._known is not None:
+            out[: len(arcs)] *= self._known[i][arcs[:, 1] - 1]
+        return out
+
+    def cost_constant(self, i: int) -> float:
+        """The number of correct arcs among the candidates."""
+        return -float(self.cost(i).sum())
+
+    def vectors(self) -> tuple[Singles]:
+        """The hashed table."""
+        return (self.weights,)
+
+    def with_own_weights(self) -> Self:
+        """The same sentences with a separate table of weights."""
+        other = copy(self)
+        other.weights = np.zeros_like(self.weights)
+        return other
+
+    def shard(self, first: int, end: int) -> Self:
+        """Some of the sentences, with weights and buffers of their own."""
+        return self.view(first, end).with_own_weights()
+
+    def view(self, first: int, end: int) -> Self:
+        """Some of the sentences, with the weights of this problem and buffers of their own."""
+        other, chosen = copy(self), slice(first, end)
+        other._codes, other._parts = self._codes[chosen], self._parts[chosen]
+        other._heads_of = self._heads_of[chosen]
+        other._known = None if self._known is None else self._known[chosen]
+        starts = self.part_starts[first : end + 1]
+        other._gold = self._gold[starts[0] : starts[-1]]
+        other.part_starts = starts - starts[0]
+        other.partial = some_of(self.partial, first, end)
+        other._make_room()
+        return other
+
+
+class TreeProblem(HashedProblem):
+    """The candidate arcs ``arcs[i]`` (arcs, 2) are the parts of sentence i; a correct arc may be
+    missing from them.
+    """
+
+    _codes: Sequence[ArcCodes]
+    _parts: Sequence[Shorts]
 
     def __init__(
         self,
@@ -51,137 +177,78 @@ class TreeProblem(Problem):
         single_root: bool,
         known: Sequence[Mask] | None = None,
     ) -> None:
-        self.weights = np.zeros(1 << bits, dtype=np.float32)
-        self._codes, self._arcs, self._templates = codes, arcs, templates
-        self._heads_of, self._known = heads, known
-        self.partial = NONE if known is None else not_all(known)
-        self._inference = INFERENCE[trees]
-        self._single_root = single_root
-        self.part_starts = np.cumsum([0] + [len(candidates) for candidates in arcs], dtype=np.int64)
-        self._gold = np.empty(int(self.part_starts[-1]))
+        self._templates, self._kind = templates, trees
+        super().__init__(
+            codes=codes,
+            parts=arcs,
+            sizes=[len(candidates) for candidates in arcs],
+            heads=heads,
+            bits=bits,
+            single_root=single_root,
+            known=known,
+            precision=np.float64,
+        )
         for i, (candidates, correct) in enumerate(zip(arcs, heads, strict=True)):
-            self.gold(i)[:] = _correct(candidates, correct)
-        self._make_room()
+            self.gold(i)[:] = correct[candidates[:, 1] - 1] == candidates[:, 0]
 
     def _make_room(self) -> None:
-        """Buffers for the largest sentence."""
-        longest = max((len(candidates) for candidates in self._arcs), default=1)
-        words = max((len(correct) for correct in self._heads_of), default=1)
-        self._scores = np.empty(longest)
-        self._cost = np.empty(longest)
-        self._places = np.empty(4096, dtype=np.uint32)
-        self._square, self._marginals = np.empty((2, (words + 1) ** 2))
-        self._marginal_work = self._inference.marginal_workspace(words)
-        self._best_work = self._inference.best_workspace(words)
-        is_projective = self._inference is INFERENCE["projective"]
+        super()._make_room()
+        most, words = len(self._scores), len(self._heads) - 1
+        self._inference = TreeInference(self._kind, self._single_root, words)
+        work, is_projective = self._inference.marginal_work, self._kind == "projective"
+        square, marginals = np.empty((2, (words + 1) ** 2))
         self._trees = TreeSpace(
             is_projective,
             self._single_root,
-            self._square,
-            self._marginals,
-            np.empty(longest, dtype=np.int16),
+            square,
+            marginals,
+            np.empty(most, dtype=np.int16),
             np.empty(words + 2),
-            self._marginal_work if is_projective else projective.workspace(1),
-            nonprojective.workspace(1) if is_projective else self._marginal_work,
+            work if is_projective else projective.workspace(1),
+            nonprojective.workspace(1) if is_projective else work,
         )
-        self._of_step = (self._scores, self._cost, *np.empty((3, longest)))
-        self._heads = np.empty(words + 1, dtype=np.int32)
+        self._of_step = (self._scores, self._cost, *np.empty((3, most)))
 
-    def gold(self, i: int) -> Floats:
-        """One on the correct arcs, or the probability of each arc in the target."""
-        return self._gold[self.part_starts[i] : self.part_starts[i + 1]]
-
-    def set_target(self, i: int, target: Floats) -> float:
-        """Learn sentence i from the probabilities of arcs ``target`` from now on; returns 0."""
-        self.gold(i)[:] = target
-        return 0.0
-
-    def allowed(self, i: int) -> Mask:
-        """The arcs to words without a head, and those from the annotated heads."""
-        if self._known is None:
-            return self.gold(i) > 0
-        arcs = self._arcs[i]
-        heads, dependents = arcs[:, 0], arcs[:, 1] - 1
-        agrees: Mask = ~self._known[i][dependents] | (self._heads_of[i][dependents] == heads)
-        return agrees
+    def arcs(self, i: int) -> Shorts:
+        return self._parts[i]
 
     def groups(self, i: int) -> Shorts:
         """The dependent of each arc: a tree has one arc to each."""
-        return np.ascontiguousarray(self._arcs[i][:, 1])
-
-    def division(self, i: int) -> tuple[Shorts, bool]:
-        """The dependent of each arc; the heads of words depend on each other."""
-        return self.groups(i), False
-
-    def cost(self, i: int) -> Floats:
-        """Minus one on correct arcs: with the constant, each word with a wrong head costs one; in
-        general minus the target, so that each word costs the probability that its head is wrong.
-        """
-        out = self._cost[: len(self._arcs[i])]
-        np.negative(self.gold(i), out=out)
-        if self._known is not None:
-            out *= self._known[i][self._arcs[i][:, 1] - 1]
-        return out
-
-    def cost_constant(self, i: int) -> float:
-        """The number of correct arcs among the candidates."""
-        return float(self.gold(i).sum() if self._known is None else -self.cost(i).sum())
+        return np.ascontiguousarray(self.arcs(i)[:, 1])
 
     def scores(self, i: int) -> Floats:
         """Scores of the candidate arcs."""
-        out = self._scores[: len(self._arcs[i])]
-        score_arcs(self._codes[i], self._templates, self._arcs[i], self.weights, self._places, out)
+        codes, arcs, out = self._codes[i], self.arcs(i), self._scores[: self._size(i)]
+        score_arcs(codes, self._templates, arcs, self.weights, self._places, out)
         return out
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         """Inside-outside, or the matrix-tree theorem."""
-        square, marginals = self._squares(i)
-        scatter(self._arcs[i], potentials, square)
-        log_z = self._inference.marginals(square, self._single_root, marginals, self._marginal_work)
-        gather(self._arcs[i], marginals, out)
-        return float(log_z)
+        return float(infer(self._trees, len(self._codes[i].tags), potentials, self.arcs(i), out))
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """The best tree."""
-        square, _ = self._squares(i)
-        scatter(self._arcs[i], potentials, square)
+        square, arcs = self._square(i, potentials), self.arcs(i)
         heads = self._heads[: len(square)]
-        score = self._inference.best(square, self._single_root, heads, self._best_work)
-        arcs = self._arcs[i]
+        score = self._inference.best(square, heads)
         out[:] = heads[arcs[:, 1]] == arcs[:, 0]
         return float(score)
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
         """Up to k best trees, (trees, arcs), best first."""
-        square, _ = self._squares(i)
-        scatter(self._arcs[i], potentials, square)
-        arcs = self._arcs[i]
-        trees = self._inference.k_best(square, k, self._single_root)
+        arcs, trees = self.arcs(i), self._inference.k_best(self._square(i, potentials), k)
         rows = [tree.heads[arcs[:, 1]] == arcs[:, 0] for tree in trees]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(arcs))
 
     def add(self, i: int, changes: Floats) -> float:
         """Add changes, times the features of the arcs, to w; returns the change of |w|^2."""
-        return float(
-            add_arcs(
-                self._codes[i], self._templates, self._arcs[i], changes, self.weights, self._places
-            )
-        )
-
-    def vectors(self) -> tuple[Singles]:
-        """The hashed table."""
-        return (self.weights,)
-
-    def with_own_weights(self) -> TreeProblem:
-        """The same sentences with a separate table of weights."""
-        other = copy(self)
-        other.weights = np.zeros_like(self.weights)
-        return other
+        codes, arcs = self._codes[i], self.arcs(i)
+        return float(add_arcs(codes, self._templates, arcs, changes, self.weights, self._places))
 
     def sweep(
         self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
     ) -> tuple[int, float]:
-        """Each step of the log-linear loss is compiled as a whole; ``tests/parsing/
+        """A visit with the log-linear loss is compiled as a whole; ``tests/parsing/
         test_arc_problem`` holds it and ``step`` equal.
         """
         if rule.form != PLAIN:
@@ -189,9 +256,7 @@ class TreeProblem(Problem):
         evaluations, changes = 0, np.empty(2 * rule.attempts)
         for i in order.tolist():
             in_groups = rule.curvature > 0.0 and not single_rate[i]
-            made, grouped = visit(
-                i, *self._sentence(i), self._step_buffers(i, duals), duals, rule, in_groups, changes
-            )
+            made, grouped = visit(i, *self._sentence(i, duals), duals, rule, in_groups, changes)
             single_rate[i] |= in_groups and not grouped
             evaluations += made
             for change in changes[: 2 * made].tolist():
@@ -203,49 +268,148 @@ class TreeProblem(Problem):
         if loss != LOG_LINEAR:
             return super().sums(c, loss, duals)
         total, correction = 0.0, 0.0
-        for i in range(len(self._arcs)):
-            found = certify(*self._sentence(i), self._step_buffers(i, duals), self.gold(i), c)
+        for i in range(len(self._parts)):
+            found = certify(*self._sentence(i, duals), self.gold(i), c)
             total, correction = total + found[0], correction + found[1]
         return total, correction
 
-    def _sentence(self, i: int) -> tuple[ArcSentence, ArcWeights, TreeSpace]:
-        return ArcSentence(self._codes[i], self._arcs[i]), self._weights, self._trees
+    def _sentence(
+        self, i: int, duals: DualVariables
+    ) -> tuple[ArcSentence, ArcWeights, TreeSpace, StepBuffers]:
+        sentence, parts = ArcSentence(self._codes[i], self.arcs(i)), self._of(i)
+        weights = ArcWeights(self._templates, self.weights, self._places)
+        own = [buffer[: self._size(i)] for buffer in self._of_step]
+        buffers = StepBuffers(duals.theta[parts], duals.marginals[parts], *own)
+        return sentence, weights, self._trees, buffers
 
-    def _step_buffers(self, i: int, duals: DualVariables) -> StepBuffers:
-        parts = slice(self.part_starts[i], self.part_starts[i + 1])
-        own = [buffer[: len(self._arcs[i])] for buffer in self._of_step]
-        return StepBuffers(duals.theta[parts], duals.marginals[parts], *own)
-
-    def shard(self, first: int, end: int) -> TreeProblem:
-        """Some of the sentences, with weights and buffers of their own."""
-        return self.view(first, end).with_own_weights()
-
-    def view(self, first: int, end: int) -> TreeProblem:
-        """Some of the sentences, with the weights of this problem and buffers of their own."""
-        other, of_shard = copy(self), slice(first, end)
-        other._codes, other._arcs = self._codes[of_shard], self._arcs[of_shard]
-        other._heads_of = self._heads_of[of_shard]
-        other._known = None if self._known is None else self._known[of_shard]
-        starts = self.part_starts[first : end + 1]
-        other._gold = self._gold[starts[0] : starts[-1]]
-        other.part_starts = starts - starts[0]
-        other.partial = some_of(self.partial, first, end)
-        other._make_room()
-        return other
-
-    @property
-    def _weights(self) -> ArcWeights:
-        return ArcWeights(self._templates, self.weights, self._places)
-
-    def _squares(self, i: int) -> tuple[Floats, Floats]:
+    def _square(self, i: int, potentials: Floats) -> Floats:
         size = len(self._codes[i].tags)
-        return (
-            self._square[: size * size].reshape(size, size),
-            self._marginals[: size * size].reshape(size, size),
-        )
+        square = self._trees.square[: size * size].reshape(size, size)
+        scatter(self.arcs(i), potentials, square)
+        return square
 
 
-def _correct(arcs: Shorts, heads: Ints) -> Floats:
-    """One on the correct arcs."""
-    correct: Floats = (heads[arcs[:, 1] - 1] == arcs[:, 0]).astype(np.float64)
-    return correct
+class ArcSentence(NamedTuple):
+    """Codes of the words of a sentence, and its candidate arcs (arcs, 2)."""
+
+    codes: ArcCodes
+    arcs: Shorts
+
+
+class ArcWeights(NamedTuple):
+    """The hashed table, with the templates of its features and a buffer for those of one arc."""
+
+    templates: ArcTemplates
+    table: Singles
+    places: UInt32s
+
+
+class TreeSpace(NamedTuple):
+    """The kind of trees, and buffers for inference: ``square`` and ``marginals`` have room for a
+    score and a marginal of each pair of nodes, ``groups`` for each arc, ``open_mass`` for each
+    node; ``chart`` and ``laplacian`` are the workspaces of the two kinds of trees.
+    """
+
+    projective: bool
+    single_root: bool
+    square: Floats
+    marginals: Floats
+    groups: Shorts
+    open_mass: Floats
+    chart: Any
+    laplacian: Any
+
+
+@njit
+def infer(trees: TreeSpace, size: int, potentials: Floats, arcs: Shorts, out: Floats) -> float:
+    """Write the marginals of the arcs of a sentence with ``size`` nodes to ``out``; returns
+    log Z.
+    """
+    n = size * size
+    square = trees.square[:n].reshape(size, size)
+    marginals = trees.marginals[:n].reshape(size, size)
+    scatter(arcs, potentials, square)
+    if trees.projective:
+        log_z = inside_outside(square, trees.single_root, marginals, trees.chart)
+    else:
+        log_z = matrix_tree(square, trees.single_root, marginals, trees.laplacian)
+    gather(arcs, marginals, out)
+    return log_z
+
+
+@njit
+def visit(
+    i: int,
+    sentence: ArcSentence,
+    weights: ArcWeights,
+    trees: TreeSpace,
+    buffers: StepBuffers,
+    duals: DualVariables,
+    rule: StepRule,
+    grouped: bool,
+    changes_of_norm: Floats,
+) -> tuple[int, bool]:
+    """The step of ``OnlineEG.update`` for the log-linear loss. Writes the changes of |v|^2 one
+    after the other; returns the number of attempts, and whether the arcs to each word had a
+    learning rate of their own to the end.
+    """
+    codes, arcs, changes = sentence.codes, sentence.arcs, buffers.changes
+    templates, table, places = weights.templates, weights.table, weights.places
+    score_arcs(codes, templates, arcs, table, places, buffers.scores)
+    eta, made = duals.eta[i], 0
+    for attempt in range(rule.attempts):
+        if grouped and attempt == GROUP_ATTEMPTS:
+            grouped, eta = False, duals.eta[i]
+        if grouped:
+            for r in range(arcs.shape[0]):
+                trees.groups[r] = arcs[r, 1]
+            groups = trees.groups[: arcs.shape[0]]
+            propose_step_in_groups(buffers, rule, eta, groups, trees.open_mass)
+        else:
+            propose_step(buffers, rule, eta)
+        log_z = infer(trees, codes.tags.shape[0], buffers.trial, arcs, buffers.marginals)
+        value, slope = evaluate_step(buffers, rule, log_z, 0.0)
+        norm_change = add_arcs(codes, templates, arcs, changes, table, places)
+        # change of H(alpha_i), less that of |v|^2 / (2C)
+        increase = value - duals.value[i] - norm_change / (2 * rule.c)
+        increase = without_rounding(buffers, rule, increase)
+        accepted, eta = accept_step(rule, eta, increase, slope, norm_change)
+        changes_of_norm[2 * attempt], changes_of_norm[2 * attempt + 1] = norm_change, 0.0
+        made += 1
+        if accepted:
+            store_step(buffers)
+            record_gain(duals, i, value, increase)
+            break
+        for r in range(changes.shape[0]):
+            changes[r] = -changes[r]
+        changes_of_norm[2 * attempt + 1] = add_arcs(codes, templates, arcs, changes, table, places)
+    duals.eta[i] = eta
+    return made, grouped
+
+
+@njit
+def certify(
+    sentence: ArcSentence,
+    weights: ArcWeights,
+    trees: TreeSpace,
+    buffers: StepBuffers,
+    gold: Floats,
+    c: float,
+) -> tuple[float, float]:
+    """The log-linear loss at w = v / c, and what the rounding of the marginals takes from the dual
+    (``OnlineEG.sums``).
+    """
+    codes, arcs, scores, trial = sentence.codes, sentence.arcs, buffers.scores, buffers.trial
+    score_arcs(codes, weights.templates, arcs, weights.table, weights.places, scores)
+    loss, correction = 0.0, 0.0
+    for r in range(arcs.shape[0]):
+        scores[r] /= c
+        loss -= scores[r] * gold[r]
+    loss += infer(trees, codes.tags.shape[0], scores, arcs, buffers.marginals)
+    for r in range(arcs.shape[0]):
+        trial[r] = buffers.theta[r]
+    infer(trees, codes.tags.shape[0], trial, arcs, buffers.marginals)
+    for r in range(arcs.shape[0]):
+        # d dual / d mu = s / C - theta
+        correction += (scores[r] - trial[r]) * (buffers.marginals[r] - buffers.stored[r])
+    return loss, correction

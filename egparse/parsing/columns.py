@@ -140,7 +140,6 @@ class ArcColumns:
         return out
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         beyond = {name: values for name, values in self._beyond.items() if len(values)}
         kinds = {"kinds": self._version} if self._version > 1 else {}
         return {"limits": self._limits, **({"beyond": beyond} if beyond else {}), **kinds}

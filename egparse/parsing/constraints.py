@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.parsing.candidates import ArcFilter, candidate_arcs
 from egparse.types import Arcs, Ints, Longs, Mask
 
 FREE = -1
@@ -55,6 +56,22 @@ class ArcConstraints(NamedTuple):
         return SentenceArcs(
             fixed, np.zeros((0, 0), dtype=np.bool_) if forbidden is None else forbidden
         )
+
+
+def allowed_arcs(
+    values: Ints,
+    arc_filter: ArcFilter,
+    limits: SentenceArcs,
+    single_root: bool,
+    room: Arcs,
+    every_arc: bool = False,
+) -> Arcs:
+    """The arcs (arcs, 2) that the constraints of a sentence allow of its candidates, or of all arcs
+    if ``every_arc``; none if they allow no tree.
+    """
+    count = all_arcs(len(values), room) if every_arc else candidate_arcs(values, arc_filter, room)
+    count = constrain_arcs(room, count, *limits, single_root, room)
+    return room[: max(count, 0)].copy()
 
 
 @njit

@@ -1,5 +1,5 @@
-"""What parsers of both orders share: heads with probabilities, the k best trees, and how a model
-holds a parser.
+"""What parsers of both orders share: heads with probabilities, the k best trees, constraints and
+long sentences, and how a model holds a parser.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import numpy as np
 from egparse.errors import EgparseError
 from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.constraints import ArcConstraints
-from egparse.parsing.long_sentences import LONGEST
+from egparse.parsing.constraints import FREE, ArcConstraints, SentenceArcs
+from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
 from egparse.storage.arrays import quantise
 from egparse.storage.ragged import Ragged
-from egparse.structures.trees.dependency_trees import checked_count
-from egparse.types import Floats, Ints, Singles
+from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
+from egparse.types import Floats, Ints, Mask, Singles
 
 
 class HeadsWithProbabilities(NamedTuple):
@@ -29,6 +29,11 @@ class HeadsWithProbabilities(NamedTuple):
     heads: Ints
     probabilities: Floats
 
+    @classmethod
+    def none(cls, n: int) -> HeadsWithProbabilities:
+        """No heads for n words."""
+        return cls(np.full(n, NO_HEAD, dtype=np.int32), np.full(n, np.nan))
+
 
 class ScoredTree(NamedTuple):
     """A tree, ``heads[d - 1]`` being the head of word d (0 for the root), shape (n,), and the log
@@ -37,6 +42,61 @@ class ScoredTree(NamedTuple):
 
     heads: Ints
     log_probability: float
+
+
+class Decoder(ABC):
+    """Parses sentences with one parser, in buffers and workspaces for up to ``longest`` words.
+
+    Sentences are given by their column values (n + 1, columns), the root's first.
+    """
+
+    single_root: bool
+
+    @abstractmethod
+    def whole(self, values: Ints, limits: SentenceArcs | None) -> HeadsWithProbabilities | None:
+        """The tree of a sentence of up to ``LONGEST`` words, within its constraints if there are
+        any; None if there is none.
+        """
+
+    def without_tree(self, values: Ints, limits: SentenceArcs | None) -> HeadsWithProbabilities:
+        """What a sentence gets that has no tree."""
+        return HeadsWithProbabilities.none(len(values) - 1)
+
+    def together(self, values: Ragged[Ints], chosen: Mask, out: HeadsWithProbabilities) -> Mask:
+        """Parse those of the ``chosen`` sentences of a batch that can be parsed in one call, which
+        have no constraints; returns which were.
+        """
+        return np.zeros_like(chosen)
+
+    def parse(self, values: Ints, limits: SentenceArcs | None = None) -> HeadsWithProbabilities:
+        """The tree of a sentence; fixed heads have probability 1."""
+        if limits is None:
+            is_short = len(values) <= LONGEST + 1
+            tree = self.whole(values, None) if is_short else self._in_pieces(values)
+            return tree or self.without_tree(values, None)
+        fixed = limits.fixed_heads[1:]
+        if np.all(fixed != FREE):
+            return HeadsWithProbabilities(fixed, np.ones(len(fixed)))
+        tree = self.whole(values, limits) or self.without_tree(values, limits)
+        tree.probabilities[(fixed != FREE) & (tree.heads == fixed)] = 1.0
+        return tree
+
+    def _in_pieces(self, values: Ints) -> HeadsWithProbabilities | None:
+        """The tree of a long sentence; None if a piece has none."""
+        probabilities, lost = np.full(len(values) - 1, np.nan), False
+
+        def parse(first: int, end: int) -> Ints:
+            nonlocal lost
+            tree = self.whole(np.concatenate([values[:1], values[first + 1 : end + 1]]), None)
+            if tree is None:
+                lost = True
+                return np.zeros(end - first, dtype=np.int32)
+            # a piece is parsed after the windows that contain it: its probabilities remain
+            probabilities[first:end] = tree.probabilities
+            return tree.heads
+
+        heads = parse_in_pieces(len(values) - 1, parse, single_root=self.single_root)
+        return None if lost else HeadsWithProbabilities(heads, probabilities)
 
 
 class AnyParser(ABC):
@@ -63,13 +123,14 @@ class AnyParser(ABC):
         """The same over columns in which the columns that it reads keep their numbers."""
 
     @abstractmethod
-    def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
-        """``k_best`` of one sentence with column values (n + 1, columns), the root's first."""
+    def decoder(self, longest: int, with_probabilities: bool) -> Decoder:
+        """What parses sentences of up to ``longest`` words; without ``with_probabilities`` all
+        probabilities of trees without constraints are nan.
+        """
 
     @abstractmethod
-    def _parse(
-        self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
-    ) -> HeadsWithProbabilities: ...
+    def k_best_of(self, values: Ints, k: int) -> list[ScoredTree]:
+        """``k_best`` of one sentence with column values (n + 1, columns), the root's first."""
 
     def predict(self, words: Words, constraints: ArcConstraints | None = None) -> Ints:
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
@@ -97,6 +158,29 @@ class AnyParser(ABC):
         """
         return self._parse(words, constraints, with_probabilities=True)
 
+    def _parse(
+        self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
+    ) -> HeadsWithProbabilities:
+        values, starts, out = (
+            self.sentences(words),
+            words.starts,
+            HeadsWithProbabilities.none(words.n_words),
+        )
+        lengths = np.diff(starts)
+        is_free = np.ones(len(lengths), dtype=np.bool_)
+        if constraints is not None:
+            is_free = ~constraints.constrained
+        longest = min(int(lengths.max(initial=1)), LONGEST)
+        decoder = self.decoder(longest, with_probabilities)
+        short = (lengths > 0) & (lengths <= LONGEST)
+        left = (lengths > 0) & ~decoder.together(values, short & is_free, out)
+        for i in left.nonzero()[0].tolist():
+            first, end = int(starts[i]), int(starts[i + 1])
+            free = constraints is None or is_free[i]
+            limits = None if constraints is None or free else constraints.arcs(i, first, end)
+            out.heads[first:end], out.probabilities[first:end] = decoder.parse(values[i], limits)
+        return out
+
     def k_best(self, words: Words, k: int) -> list[list[ScoredTree]]:
         """For each sentence its ``k`` most probable trees over the candidate arcs, best first;
         fewer where fewer exist.
@@ -120,7 +204,6 @@ class AnyParser(ABC):
         return [self.k_best_of(values, k) for values in self.sentences(words)]
 
     def annotate(self, request: Request) -> dict[str, Values]:
-        """See ``pipeline.components.Component``."""
         limits = request.limits.get("heads")
         if not request.asked:
             return {"heads": Values(self.predict(request.words, limits))}
@@ -133,13 +216,11 @@ class AnyParser(ABC):
 
     def with_temperature(self, temperature: float) -> Self:
         """The same parser with probabilities from scores divided by a temperature."""
-        changed: Self = replace(cast(Any, self), temperature=temperature)
-        return changed
+        return cast(Self, replace(cast(Any, self), temperature=temperature))
 
     def with_weights(self, weights: Singles) -> Self:
         """The same parser with other weights."""
-        changed: Self = replace(cast(Any, self), weights=weights)
-        return changed
+        return cast(Self, replace(cast(Any, self), weights=weights))
 
     def reduced(self, config: Any = None, columns: Columns | None = None) -> Self:
         """The parser as a model file holds it, with quantised weights."""

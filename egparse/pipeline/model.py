@@ -34,8 +34,16 @@ from egparse.pipeline.constraints import (
     given_constraints,
     resolved,
 )
-from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
-from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
+from egparse.pipeline.conversion import (
+    as_sentences,
+    batches,
+    each_constraints,
+    given_numbers,
+    kept_tags,
+    label_strings,
+    put_back,
+    texts_in,
+)
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.storage.collector import collector_paused
@@ -68,7 +76,7 @@ from egparse.types import Ints
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
-    from egparse.pipeline.inputs import Sentences
+    from egparse.pipeline.conversion import Sentences
 
 
 PAYLOAD = Record(
@@ -390,8 +398,7 @@ class Model:
             EgparseError: a corpus that cannot be read, or without sentences; ``gold_tags`` or
                 ``details`` with ``from_text``.
         """
-        from egparse.evaluation import report
-        from egparse.evaluation.report import evaluate_model
+        from egparse.evaluation.report import evaluate
         from egparse.io.corpus import read_corpus
         from egparse.text.training import splitter_counts
         from egparse.text.treebank_text import raw_text, resampled_units
@@ -404,7 +411,7 @@ class Model:
             if gold_tags or details:
                 option = "gold tags" if gold_tags else "details"
                 raise EgparseError(f"{option}: need the words of the gold corpus, not its text")
-            return report.evaluate(
+            return evaluate(
                 sentences,
                 self(raw_text(sentences)) if sentences else [],
                 layers=set(self.layers),
@@ -413,13 +420,15 @@ class Model:
                 from_text=True,
                 units=resampled_units(sentences),
             )
-        return evaluate_model(
-            self,
+        asked = self.probabilistic if details else False
+        return evaluate(
             sentences,
-            gold_tags=gold_tags,
+            list(self.annotate(sentences, gold_tags=gold_tags, probabilities=asked)),
+            layers=set(self.layers),
             bootstrap=bootstrap,
             seed=seed,
             details=details,
+            vocabulary=self.forms if details else None,
             sentence_counts=splitter_counts(self.components.get(SPLITTER), sentences),
         )
 

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from egparse.compilation import copy_numbers, njit
+from egparse.compilation import njit
 from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, restrict
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.schema import SECTION, Integers, Record, Stored
-from egparse.types import Ints, Longs, Mask
+from egparse.types import Ints, Longs
 
 _OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
 _OF_KIN = ("lower", "xpos", "upos")
@@ -56,10 +56,10 @@ class Labeller(SequencePredictor):
         words, heads = request.words, request.found["heads"].values
         values = tree_values(words, heads, request.columns)
         candidates = self._candidates(heads, request.limits.get("deprels"))
-        labels = self.model.choose(values, words.starts, candidates)
-        probabilities = None
+        scores = self.model.scores(values, words.starts, candidates)
+        labels, probabilities = self.model.choose(scores, words.starts, candidates), None
         if request.asked:
-            probabilities = self.model.probabilities(values, words.starts, candidates, labels)
+            probabilities = self.model.probabilities(scores, words.starts, candidates, labels)
         return {"deprels": Values(labels, probabilities)}
 
     def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
@@ -68,8 +68,9 @@ class Labeller(SequencePredictor):
 
     def predict(self, words: Words, heads: Ints, columns: Columns) -> Ints:
         """The label number of each word's arc."""
-        values = tree_values(words, heads, columns)
-        return self.model.choose(values, words.starts, self._candidates(heads, None))
+        request = Request(words, columns, {"heads": Values(heads)})
+        labels: Ints = self.annotate(request)["deprels"].values
+        return labels
 
     def over(self, columns: Columns) -> Labeller:
         """The same labeller over columns that extend its own; new labels score 0."""
@@ -84,7 +85,6 @@ class Labeller(SequencePredictor):
         return candidates if allowed is None else restrict(candidates, allowed)
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         return {
             "model": self.model.to_payload(),
             "of_root": list(self.of_root),
@@ -117,24 +117,6 @@ def tree_columns(classes: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-class _Kin(NamedTuple):
-    """For each word the row of each relative (the number of words if there is none), and its number
-    of children.
-
-    ``inner`` and ``outer`` are the nearest sibling towards the head and away from it, on the same
-    side of the head; ``first`` and ``last`` are the leftmost and the rightmost child.
-    """
-
-    head: Longs
-    grand: Longs
-    inner: Longs
-    outer: Longs
-    first: Longs
-    last: Longs
-    lefts: Longs
-    rights: Longs
-
-
 def tree_column_names(columns: Columns) -> tuple[str, ...]:
     """The columns of words, then the columns of the tree."""
     return (*columns.names, *tree_columns(columns.class_names))
@@ -146,81 +128,39 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     """
     n, classes = len(words.form_ids), columns.class_names
     begins = np.repeat(words.starts[:-1], np.diff(words.starts))
-    kin = _find_kin(begins + np.maximum(heads, 0) - 1, heads <= 0, words.starts)
+    at_root = heads <= 0
+    rows = np.where(at_root, n, begins + heads - 1)  # the head of each word, n for the root
+    relatives = np.full((len(_RELATIVES), n + 1), n, dtype=np.int64)
+    children = np.zeros((2, n + 1), dtype=np.int64)
+    _find_relatives(rows, words.starts, relatives, children)
+    of_head = [columns.number(name) for name in (*_OF_HEAD, *classes)]
+    of_kin = [columns.number(name) for name in (*_OF_KIN, *classes)]
+    outside = np.full((1, words.values.shape[1]), BOUNDARY, dtype=np.int32)
+    table = np.concatenate([words.values, outside])
+    kin = table[:, of_kin]
+    distances = np.abs(rows - np.arange(n))
+    side = np.where(at_root, 2, rows < np.arange(n))
+    distance = np.where(at_root, 0, np.searchsorted(_DISTANCES, distances))
+    measures = [side, 3 * distance + side, *np.minimum(children[:, :n], 4)]
     values = np.empty((n, len(tree_column_names(columns))), dtype=np.int32)
-    relatives = (kin.grand, kin.inner, kin.outer, kin.first, kin.last)
-    _fill_values(
-        words.values,
-        np.array([columns.number(name) for name in (*_OF_HEAD, *classes)], dtype=np.int64),
-        np.array([columns.number(name) for name in (*_OF_KIN, *classes)], dtype=np.int64),
-        kin.head,
-        relatives,
-        kin.lefts,
-        kin.rights,
-        values,
+    copied = [words.values, table[:, of_head][rows]]
+    copied += [kin[of_relative[:n]] for of_relative in relatives]
+    np.concatenate(
+        [*copied, np.stack(measures, axis=1) + FIRST_VALUE], axis=1, out=values, casting="same_kind"
     )
     return values
 
 
 @njit
-def _fill_values(
-    words: Ints,
-    of_head: Longs,
-    of_kin: Longs,
-    heads: Longs,
-    relatives: tuple[Longs, Longs, Longs, Longs, Longs],
-    lefts: Longs,
-    rights: Longs,
-    values: Ints,
-) -> None:
-    """Fill the columns of words and of the tree; ``of_head`` and ``of_kin`` are the columns of
-    words that are repeated from relatives.
-    """
-    n, n_columns = words.shape
-    for k in range(n):
-        copy_numbers(words[k], values[k, :n_columns])
-        place = n_columns
-        for column in of_head:
-            values[k, place] = words[heads[k], column] if heads[k] < n else BOUNDARY
-            place += 1
-        for rows in relatives:
-            for column in of_kin:
-                values[k, place] = words[rows[k], column] if rows[k] < n else BOUNDARY
-                place += 1
-        side, distance = 2, 0
-        if heads[k] < n:
-            side = 1 if heads[k] < k else 0
-            while distance < _DISTANCES.shape[0] and _DISTANCES[distance] < abs(heads[k] - k):
-                distance += 1
-        values[k, place] = side + FIRST_VALUE
-        values[k, place + 1] = 3 * distance + side + FIRST_VALUE
-        values[k, place + 2] = min(lefts[k], 4) + FIRST_VALUE
-        values[k, place + 3] = min(rights[k], 4) + FIRST_VALUE
+def _find_relatives(heads: Longs, starts: Longs, table: Longs, counts: Longs) -> None:
+    """Write the row of each relative of each word, and its numbers of left and right children;
+    ``heads`` are rows, n for the root, which also says that there is no such relative.
 
-
-def _find_kin(heads: Longs, at_root: Mask, starts: Longs) -> _Kin:
-    n = len(heads)
-    table = np.full((5, n + 1), n, dtype=np.int64)
-    counts = np.zeros((2, n + 1), dtype=np.int64)
-    rows = np.where(at_root, n, heads)
-    _fill_kin(rows, starts, table, counts)
-    return _Kin(rows, *table[:, :n], *counts[:, :n])
-
-
-@njit
-def _fill_kin(
-    heads: Longs,
-    starts: Longs,
-    table: Longs,
-    counts: Longs,
-) -> None:
-    """``table`` has a row for grand, inner, outer, first, last; ``counts`` for left and right
-    children.
+    The inner and the outer sibling are the nearest ones towards the head and away from it, on the
+    same side of the head; the first and last child are the leftmost and the rightmost.
     """
     n = heads.shape[0]
-    latest = np.full(
-        n + 1, n, dtype=np.int64
-    )  # the child of each head that was met last on the side at hand
+    latest = np.full(n + 1, n, dtype=np.int64)  # the child of each head that was met last
     for i in range(starts.shape[0] - 1):
         for k in range(starts[i], starts[i + 1]):
             head = heads[k]

@@ -126,22 +126,15 @@ class SequenceModel:
     def _slack(self) -> float:
         return batch.slack_of(self.transitions)
 
-    def choose(self, values: Ints, starts: Longs, candidates: Candidates) -> Ints:
-        """The labels of the best label sequence of each sentence."""
-        return self.choose_by(self._scores(values, starts, candidates), starts, candidates)
-
-    def choose_by(self, scores: Floats, starts: Longs, candidates: Candidates) -> Ints:
-        """The labels of the best label sequence of each sentence, given the scores of candidates
-        (see ``score``).
-        """
+    def choose(self, scores: Floats, starts: Longs, candidates: Candidates) -> Ints:
+        """The labels of the best label sequence of each sentence, by the scores of candidates."""
         chosen = np.zeros(len(candidates.starts) - 1, dtype=np.int32)
-        labels, in_ngrams = candidates.labels, self._in_ngrams(candidates.labels)
         batch.best_sequences(
             scores,
             candidates.starts,
-            in_ngrams,
+            self._in_ngrams(candidates.labels),
             starts,
-            labels,
+            candidates.labels,
             self.transitions,
             self.opening,
             self._slack,
@@ -151,7 +144,7 @@ class SequenceModel:
 
     def probabilities(
         self,
-        values: Ints,
+        scores: Floats,
         starts: Longs,
         candidates: Candidates,
         labels: Ints,
@@ -161,21 +154,9 @@ class SequenceModel:
         shape (n_labels,), of any label of its kind; nan for the label -1 and where no sequence is
         allowed.
 
-        All scores are divided by the temperature (Guo et al. 2017, section 4.2, do so in a
-        softmax).
+        The ``scores`` of candidates are divided by the temperature (Guo et al. 2017, section 4.2,
+        do so in a softmax).
         """
-        scores = self._scores(values, starts, candidates)
-        return self.probabilities_by(scores, starts, candidates, labels, kinds)
-
-    def probabilities_by(
-        self,
-        scores: Floats,
-        starts: Longs,
-        candidates: Candidates,
-        labels: Ints,
-        kinds: Ints | None = None,
-    ) -> Floats:
-        """``probabilities``, given the scores of candidates (see ``score``)."""
         return batch.chosen_marginals(
             scores / self.temperature,
             candidates.starts,
@@ -188,30 +169,13 @@ class SequenceModel:
             np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
         )
 
-    def _scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
-        keys = keys_of(self.templates, values, starts)
-        keys[np.diff(candidates.starts) == 1] = 0  # no score changes what has no alternative
-        return self.score(keys, candidates)
-
-    def score(self, keys: UInt64s, candidates: Candidates) -> Floats:
-        """The scores of the candidates of words, from the keys of their attributes, shape (words,
-        templates).
+    def scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+        """The scores of the candidates of words; 0 for a word with one: no score changes what has
+        no alternative.
         """
-        attributes = self.index.numbers(keys)
-        scores = np.empty(len(candidates.labels))
-        buffer = np.zeros(self.n_parts)
-        places = candidates.starts.astype(np.int32)
-        score_candidates(
-            attributes,
-            self.rows,
-            self._dense,
-            places,
-            candidates.labels,
-            self.divided,
-            buffer,
-            scores,
-        )
-        return scores
+        keys = keys_of(self.templates, values, starts)
+        keys[np.diff(candidates.starts) == 1] = 0
+        return self.score(keys, candidates)
 
     def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
@@ -235,6 +199,23 @@ class SequenceModel:
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The score of each candidate by itself, without bigrams, also where there is just one."""
         return self.score(keys_of(self.templates, values, starts), candidates)
+
+    def score(self, keys: UInt64s, candidates: Candidates) -> Floats:
+        """The scores of the candidates of words, from the keys of their attributes, shape (words,
+        templates).
+        """
+        scores = np.empty(len(candidates.labels))
+        score_candidates(
+            self.index.numbers(keys),
+            self.rows,
+            self._dense,
+            candidates.starts.astype(np.int32),
+            candidates.labels,
+            self.divided,
+            np.zeros(self.n_parts),
+            scores,
+        )
+        return scores
 
     def allows(self, labels: Ints, starts: Longs) -> Mask:
         """Whether each sentence's label sequence has no forbidden bigram or first label."""
@@ -290,7 +271,6 @@ class SequenceModel:
         return replace(self, index=KeyIndex(self.index.keys[used]), rows=rows)
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         return {
             "templates": list(self.templates.texts),
             "pads": self.templates.pads,

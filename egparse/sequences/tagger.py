@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -135,15 +135,16 @@ class Tagger(SequencePredictor):
         Where the tag dictionary leaves no allowed sequence, all allowed labels are candidates. A
         sentence without any allowed sequence has -1 throughout.
         """
-        candidates = candidates_of(words, self.dictionary, self.model.n_labels)
-        if allowed is None:
-            return self.model.choose(words.values, words.starts, candidates)
-        labels = self.model.choose(words.values, words.starts, restrict(candidates, allowed))
-        lost = self._lost(words, labels, allowed)
-        if self.dictionary is not None and lost.any():
-            wider = restrict(all_labels(len(words.form_ids), self.model.n_labels), allowed)
-            labels = np.where(lost, self.model.choose(words.values, words.starts, wider), labels)
+        labels = np.full(words.n_words, -1, dtype=np.int32)
+        lost = np.ones(words.n_words, dtype=np.bool_)
+        for candidates in self._candidates(words, allowed):
+            scores = self.model.scores(words.values, words.starts, candidates)
+            labels[lost] = self.model.choose(scores, words.starts, candidates)[lost]
+            if allowed is None:
+                return labels
             lost = self._lost(words, labels, allowed)
+            if not lost.any():
+                break
         labels[lost] = -1
         return labels
 
@@ -160,18 +161,26 @@ class Tagger(SequencePredictor):
         Labels of equal ``kinds[label]`` count as one. The candidates are the same as in ``choose``,
         also where it goes beyond the dictionary.
         """
+        found = np.full(words.n_words, np.nan)
+        for candidates in self._candidates(words, allowed):
+            scores = self.model.scores(words.values, words.starts, candidates)
+            others = self.model.probabilities(scores, words.starts, candidates, labels, kinds)
+            found = np.where(np.isnan(found), others, found)
+            if not (np.isnan(found) & (labels >= 0)).any():
+                break
+        return found
+
+    def _candidates(self, words: Words, allowed: AllowedLabels | None) -> Iterator[Candidates]:
+        """What the dictionary and constraints leave of labels, then what constraints alone leave,
+        if there are any.
+        """
         candidates = candidates_of(words, self.dictionary, self.model.n_labels)
-        if allowed is not None:
-            candidates = restrict(candidates, allowed)
-        probabilities = self.model.probabilities(
-            words.values, words.starts, candidates, labels, kinds
-        )
-        beyond = np.isnan(probabilities) & (labels >= 0)
-        if allowed is not None and beyond.any():
-            wider = restrict(all_labels(len(words.form_ids), self.model.n_labels), allowed)
-            others = self.model.probabilities(words.values, words.starts, wider, labels, kinds)
-            probabilities = np.where(beyond, others, probabilities)
-        return probabilities
+        if allowed is None:
+            yield candidates
+            return
+        yield restrict(candidates, allowed)
+        if self.dictionary is not None:
+            yield restrict(all_labels(words.n_words, self.model.n_labels), allowed)
 
     def in_layers(self, labels: Ints) -> dict[str, Ints]:
         """The number of the tag (words,) in each layer, of labels (words,); -1 for -1."""
@@ -238,7 +247,6 @@ class Tagger(SequencePredictor):
         return replace(tagger, model=forbid_invalid_spans(tagger.model, tags, columns.scheme))
 
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         dictionary = self.dictionary and [
             compress_lists(self.dictionary.by_form),
             compress_lists(self.dictionary.by_suffix),

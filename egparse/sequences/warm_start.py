@@ -19,7 +19,7 @@ from egparse.features.sequence import WeightRows, rows_of
 from egparse.features.tag_dictionary import TagDictionary, suffixes_of
 from egparse.learners.offset_problem import scores_of
 from egparse.sequences.model import SequenceModel
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.types import Longs, Mask, Singles, UInt64s
 
 NEARLY_NEVER = np.float32(-30.0)

@@ -51,11 +51,8 @@ def compress_array(array: npt.NDArray[Any]) -> dict[str, Any]:
 
 def decompress_array(stored: Mapping[str, Any]) -> npt.NDArray[Any]:
     """The array, (n,), from the content that ``compress_array`` returned; takes no more memory than
-    that, whatever the data would decompress to.
-
-    Raises:
-        ValueError: a type or size that no array of a model has, or another number of bytes than the
-            content states.
+    that, whatever the data would decompress to. Raises ValueError: a type or size that no array of
+    a model has, or another number of bytes than the content states.
     """
     if stored["type"] not in _TYPES:
         raise ValueError(
@@ -80,10 +77,8 @@ def decompress_array(stored: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The content of the model file for short lists of small numbers by string: three objects
-    instead of one a list, each of which would take time to check and to create.
-
-    Raises:
-        ValueError: a list of more than 65,535 numbers, or a number that is not from 0 to 65,535.
+    instead of one a list, each of which would take time to check and to create. Raises ValueError:
+    a list of more than 65,535 numbers, or a number that is not from 0 to 65,535.
     """
     lengths = [len(numbers) for numbers in lists.values()]
     numbers = [number for numbers in lists.values() for number in numbers]

@@ -97,10 +97,8 @@ settings are checked where they are used, by ``fitting.config_files``; both are 
 
 
 def read_model_header(path: str | Path) -> dict[str, Any]:
-    """The header of a model file, checked; the payload is not read.
-
-    Raises:
-        ModelFileError: as ``model_file.read_header``, or it is not the header of a model.
+    """The header of a model file, checked; the payload is not read. Raises ModelFileError: as
+    ``model_file.read_header``, or it is not the header of a model.
     """
     header = read_header(path)
     try:
@@ -111,11 +109,7 @@ def read_model_header(path: str | Path) -> dict[str, Any]:
 
 
 def check_header(header: Mapping[str, Any]) -> None:
-    """Check the header of a model.
-
-    Raises:
-        Misfit: content that the declaration does not allow.
-    """
+    """Check the header of a model. Raises Misfit: content that the declaration does not allow."""
     read = Stored(header).read(HEADER)
     for layer, labels in read["labels"].items():
         expected = ""

@@ -111,10 +111,8 @@ def _locked(path: Path) -> IO[bytes]:
 
 
 def _whole_lines(path: Path, file: IO[bytes]) -> int:
-    """The length of the whole records; 0 if not even the first one is.
-
-    Raises:
-        EgparseError: something follows a record that is not whole.
+    """The length of the whole records; 0 if not even the first one is. Raises EgparseError:
+    something follows a record that is not whole.
     """
     end = 0
     for number, line in enumerate(file, 1):

@@ -306,7 +306,7 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
         needed = ascii(header.get("needs_egparse"))[1:-1][:40]
         raise _Fault(
             f"of a newer format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
-            f"install egparse {needed} or later",
+            f"install egparse {needed} or later"
         )
     if version < FORMAT_VERSION:
         raise _Fault(

@@ -65,11 +65,7 @@ class Allowance:
         self.total = self.left = self.ROOM + self.BYTES_EACH * file_bytes
 
     def spend(self, count: int, name: str) -> None:
-        """Take ``count`` bytes.
-
-        Raises:
-            Misfit: that many are not left.
-        """
+        """Take ``count`` bytes. Raises Misfit: that many are not left."""
         self.left -= count
         if self.left < 0:
             raise Misfit(
@@ -88,10 +84,8 @@ class Stored(NamedTuple):
     allowance: Allowance | None = None
 
     def read(self, declared: Field, **sizes: int) -> Any:
-        """What is stored, checked and decoded.
-
-        Raises:
-            Misfit: it is not as declared, or it takes too much memory.
+        """What is stored, checked and decoded. Raises Misfit: it is not as declared, or it takes
+        too much memory.
         """
         return declared.read(self, sizes)
 

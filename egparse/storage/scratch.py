@@ -37,8 +37,8 @@ _ARRAYS_SHARE = 2048  # an array of more than this share of the limit lies in a 
 _LEAST_IN_FILE = 1 << 16
 _STATUS = "/proc/self/status"
 _CHECKED_FROM = 1 << 20  # bytes of an array whose making is an occasion to look at the memory
-# places in the table of numpy's C interface, which never change
-_SET_HANDLER, _GET_HANDLER = 304, 305
+# its place in the table of numpy's C interface, which never changes
+_SET_HANDLER = 304
 _CAPSULE = b"mem_handler"
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _SHIFTS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
@@ -58,10 +58,8 @@ class Scratch:
         self.fault: str | None = None
 
     def file(self) -> int:
-        """The descriptor of a new file without a name, to be read and written.
-
-        Raises:
-            OSError: the folder cannot be written to.
+        """The descriptor of a new file without a name, to be read and written. Raises OSError: the
+        folder cannot be written to.
         """
         with suppress(AttributeError, OSError):  # not everywhere, nor on every file system
             return os.open(self.folder, os.O_TMPFILE | os.O_RDWR, 0o600)
@@ -70,10 +68,8 @@ class Scratch:
         return descriptor
 
     def require(self, size: int, what: str) -> None:
-        """Check that so many more bytes of anonymous memory fit below the limit.
-
-        Raises:
-            EgparseError: they do not.
+        """Check that so many more bytes of anonymous memory fit below the limit. Raises
+        EgparseError: they do not.
         """
         now = anonymous_memory()
         if now is not None and now + size > self.limit:
@@ -130,11 +126,7 @@ _active: ContextVar[Scratch | None] = ContextVar("scratch", default=None)
 
 
 def require_enough(limit: int) -> int:
-    """The limit, after checking it.
-
-    Raises:
-        EgparseError: it is below ``LEAST``.
-    """
+    """The limit, after checking it. Raises EgparseError: it is below ``LEAST``."""
     if limit < LEAST:
         raise EgparseError(
             f"--memory: expected at least {described(LEAST)}, got {described(limit)}"
@@ -149,11 +141,9 @@ def active() -> Scratch | None:
 
 @contextmanager
 def limited(limit: int) -> Iterator[Scratch]:
-    """Within the block large arrays lie in files, in the folder that TMPDIR names.
-
-    Raises:
-        EgparseError: a limit below ``LEAST``, a folder that cannot be used, or memory or disk that
-            did not suffice within the block.
+    """Within the block large arrays lie in files, in the folder that TMPDIR names. Raises
+    EgparseError: a limit below ``LEAST``, a folder that cannot be used, or memory or disk that did
+    not suffice within the block.
     """
     scratch = Scratch(require_enough(limit), Path(tempfile.gettempdir()))
     try:
@@ -176,10 +166,8 @@ def limited(limit: int) -> Iterator[Scratch]:
 
 
 def size_of(text: str) -> int:
-    """A number of bytes as people write it: 2G, 1.5G, 500M, 800000K, or a plain number.
-
-    Raises:
-        EgparseError: none of these.
+    """A number of bytes as people write it: 2G, 1.5G, 500M, 800000K, or a plain number. Raises
+    EgparseError: none of these.
     """
     match = _SIZE.fullmatch(text.strip())
     if match is None:
@@ -325,9 +313,6 @@ def _set_handler(handler: Any) -> Any:
 
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(
-        pointer(multiarray._ARRAY_API, None),
-        ctypes.POINTER(ctypes.c_void_p),
-    )
+    table = ctypes.cast(pointer(multiarray._ARRAY_API, None), ctypes.POINTER(ctypes.c_void_p))
     signature = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object)
     return signature(table[_SET_HANDLER])(handler)

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from egparse.features.sequence import Division, LabelParts
-from egparse.features.tag_dictionary import Candidates
+from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.templates import Templates
 from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
@@ -116,9 +116,7 @@ class Decisions(NamedTuple):
             windows.append(Paragraph(forms, [SPACE_AFTER_NO not in cell for cell in cells]))
             before.append(place - first)
         values, starts = expander_columns(windows, spacing)
-        ends = np.cumsum([0, *(len(labels) for *_, labels in places)], dtype=np.int64)
-        flat = [label for *_, labels in places for label in labels]
-        candidates = Candidates(np.array(flat, dtype=np.uint16), ends)
+        candidates = lay_out([labels for *_, labels in places], np.arange(len(places), dtype="i4"))
         return cls(values, starts, starts[:-1] + np.array(before, dtype=np.int64), candidates)
 
     @property
@@ -190,7 +188,7 @@ class Expander(SequencePredictor):
         scores = self.model.scores_at(
             decisions.rows, decisions.values, decisions.starts, decisions.candidates
         )
-        return self.model.choose_by(scores, decisions.alone, decisions.candidates)
+        return self.model.choose(scores, decisions.alone, decisions.candidates)
 
     def probabilities(self, decisions: Decisions, labels: Ints) -> Floats:
         """The probability of a label in each decision; nan for -1."""
@@ -199,7 +197,7 @@ class Expander(SequencePredictor):
         scores = self.model.scores_at(
             decisions.rows, decisions.values, decisions.starts, candidates
         )
-        return self.model.probabilities_by(scores, decisions.alone, candidates, labels)
+        return self.model.probabilities(scores, decisions.alone, candidates, labels)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from egparse.storage.arrays import compress_array
-from egparse.storage.schema import SECTION, ListOf, Packed, Record, Stored, Strings
+from egparse.storage.schema import ListOf, Packed, Record, Stored, Strings
 from egparse.text.expansion_scripts import LONGEST, expand, slots_of
 from egparse.types import UInt8s
 
@@ -51,7 +51,6 @@ _CACHED = 1 << 16
 
 _BITS = 19  # with 25,000 words one unknown word in twenty has the cell of a known one
 _CELLS = 1 << _BITS
-_STORED = Packed(("uint8",), "cells", below=N_FREQUENCIES, takes=1)
 
 Labels = tuple[int, ...]
 
@@ -59,45 +58,21 @@ STORED_SLOTS = Record(
     {
         "closed": Strings(most=_MAX_SLOTS, longest=LONGEST),
         "words": ListOf(Strings(), most=_MAX_SLOTS),
-        "known": SECTION,
+        "known": Packed(("uint8",), "cells", below=N_FREQUENCIES, takes=1),
     }
 )
 """Slots in a model file: the closed ones, the words of each, and the words of the corpus."""
 
 
-class KnownWords:
-    """The frequencies of words, whatever their case, in a table (cells,); words that share a cell
-    have the highest frequency of them.
+def known_words(counts: Mapping[str, int]) -> UInt8s:
+    """How often lower-cased words occur, as a table of hashed words, (cells,), which is small in a
+    model file; words that share a cell have the highest frequency of them.
     """
-
-    def __init__(self, table: UInt8s) -> None:
-        self._table = table
-
-    @classmethod
-    def of(cls, counts: Mapping[str, int]) -> KnownWords:
-        """The table of lower-cased words that occur so many times."""
-        table = np.zeros(_CELLS, dtype=np.uint8)
-        for word, count in counts.items():
-            cell = _cell_of(word)
-            table[cell] = max(int(table[cell]), frequency_of(count))
-        return cls(table)
-
-    def frequency(self, word: str) -> int:
-        """The frequency of a word, less than ``N_FREQUENCIES``."""
-        return int(self._table[_cell_of(word.lower())])
-
-    def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
-        return compress_array(self._table)
-
-    @classmethod
-    def from_payload(cls, stored: Stored) -> KnownWords:
-        """The table of a model file.
-
-        Raises:
-            Misfit: content that is no such table.
-        """
-        return cls(stored.read(_STORED, cells=_CELLS))
+    table = np.zeros(_CELLS, dtype=np.uint8)
+    for word, count in counts.items():
+        cell = _cell_of(word)
+        table[cell] = max(int(table[cell]), frequency_of(count))
+    return table
 
 
 def frequency_of(count: int) -> int:
@@ -110,14 +85,16 @@ def _cell_of(word: str) -> int:
 
 
 class Slots:
-    """The words of closed slots, lower-cased, and how often words occur, for stems."""
+    """The words of closed slots, lower-cased, and how often words occur, for stems: a table of
+    ``known_words``.
+    """
 
-    def __init__(self, closed: Mapping[str, Iterable[str]], known: KnownWords) -> None:
+    def __init__(self, closed: Mapping[str, Iterable[str]], known: UInt8s) -> None:
         self.closed = {slot: frozenset(words) for slot, words in closed.items()}
         self.known = known
 
     @classmethod
-    def learn(cls, expansions: Iterable[tuple[str, str]], known: KnownWords) -> Slots:
+    def learn(cls, expansions: Iterable[tuple[str, str]], known: UInt8s) -> Slots:
         """The slots of scripts, from the forms that had them: pairs of a script and a form.
 
         A slot is closed if most of the forms that have it share its word with another one (leave
@@ -152,6 +129,10 @@ class Slots:
             if slot in self.closed
         )
 
+    def frequency(self, word: str) -> int:
+        """The frequency of a word, less than ``N_FREQUENCIES``, whatever its case."""
+        return int(self.known[_cell_of(word.lower())])
+
     def grade(self, script: str, form: str, frequency: Callable[[str], int]) -> int:
         """The grade of a script for a form that was not seen, by how often its stem was: the
         longest word in an open slot.
@@ -165,7 +146,7 @@ class Slots:
         return {
             "closed": list(self.closed),
             "words": [sorted(words) for words in self.closed.values()],
-            "known": self.known.to_payload(),
+            "known": compress_array(self.known),
         }
 
     @classmethod
@@ -175,11 +156,10 @@ class Slots:
         Raises:
             Misfit: content that the declaration does not allow.
         """
-        read = stored.read(STORED_SLOTS)
+        read = stored.read(STORED_SLOTS, cells=_CELLS)
         closed, words = read["closed"], read["words"]
         stored.require(len(closed) == len(words), "words", f"{len(closed)} lists", len(words))
-        known = KnownWords.from_payload(read["known"])
-        return cls(dict(zip(closed, words, strict=True)), known)
+        return cls(dict(zip(closed, words, strict=True)), read["known"])
 
 
 class ExpansionLexicon:
@@ -213,7 +193,7 @@ class ExpansionLexicon:
         scripts: Sequence[str],
         seen: Mapping[str, Counter[int]],
         least_rate: float,
-        known: KnownWords,
+        known: UInt8s,
     ) -> ExpansionLexicon:
         """The lexicon of a corpus, from how often each form had each number.
 
@@ -250,7 +230,7 @@ class ExpansionLexicon:
                 numbers = self._fitting(form, numbers)
             if numbers is None:
                 numbers = self.by_affixes(form)
-                frequency = None if self.slots is None else self.slots.known.frequency
+                frequency = None if self.slots is None else self.slots.frequency
             labels = self.graded(form, numbers, frequency)
             if len(self._found) >= _CACHED:
                 self._found.clear()

@@ -91,7 +91,7 @@ class Splitter(SequencePredictor):
             candidates = all_labels(len(values), N_LABELS)
             scores = self.model.unary_scores(values, places, candidates)
             for by, of_all in zip(leanings, masks, strict=True):
-                starts = self.leaning(by).model.choose_by(scores, places, candidates) == 1
+                starts = self.leaning(by).model.choose(scores, places, candidates) == 1
                 starts[_first_words(places)] = True  # whatever the scores say
                 of_all += [starts] if len(batch) == 1 else np.split(starts, places[1:-1])
         return masks
@@ -113,7 +113,8 @@ class Splitter(SequencePredictor):
             values, places = self._columns(batch)
             candidates = all_labels(len(values), N_LABELS)
             starts = np.ones(len(values), dtype=np.int32)
-            starting = self.model.probabilities(values, places, candidates, starts)
+            scores = self.model.scores(values, places, candidates)
+            starting = self.model.probabilities(scores, places, candidates, starts)
             starting[_first_words(places)] = 1.0
             probabilities += np.split(starting, places[1:-1])
         return probabilities

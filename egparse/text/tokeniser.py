@@ -163,7 +163,7 @@ class Tokeniser(SequencePredictor):
             assert self.model is not None
             values, candidates = self.columns(pieces), all_labels(len(rows), N_LABELS)
             scores = self.model.scores_at(rows, values, pieces.paragraphs, candidates)
-            starts[rows] = self.model.choose_by(scores, chains_of(rows), candidates) == 1
+            starts[rows] = self.model.choose(scores, chains_of(rows), candidates) == 1
         first = np.flatnonzero(starts)
         last = np.append(first[1:], len(pieces)) - 1 if len(first) else first
         return Tokens(pieces.begins[first], pieces.ends[last])
@@ -181,7 +181,7 @@ class Tokeniser(SequencePredictor):
         candidates = all_labels(len(rows), N_LABELS)
         scores = self.model.scores_at(rows, values, pieces.paragraphs, candidates)
         starts = np.ones(len(rows), dtype=np.int32)
-        return self.model.probabilities_by(scores, chains_of(rows), candidates, starts)
+        return self.model.probabilities(scores, chains_of(rows), candidates, starts)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -246,12 +246,7 @@ def _observe_runs(codes: UInt32s, bounds: Longs, gaps: UInt8s, kinds: UInt8s, va
 
 @njit(inline=True)
 def _hash_piece(
-    code: np.uint64,
-    codes: UInt32s,
-    first: int,
-    end: int,
-    after_blank: bool,
-    small: UInt32s,
+    code: np.uint64, codes: UInt32s, first: int, end: int, after_blank: bool, small: UInt32s
 ) -> np.uint64:
     """The hash of a token after one more piece."""
     if after_blank:

@@ -21,16 +21,15 @@ from egparse.features.templates import compile_templates
 from egparse.fitting.task import Outcomes
 from egparse.layers import EXPANDER, SPLITTER, TOKENISER
 from egparse.sentences import SPACE_AFTER_NO, Sentence
-from egparse.sequences.fit import SequenceExamples
-from egparse.sequences.task import Lesson, SequenceTask
+from egparse.sequences.task import Lesson, SequenceExamples, SequenceTask
 from egparse.text.expander import MAX_LABELS, Decisions, Expander, Place, division_of
 from egparse.text.expansion_lexicon import (
     GRADES,
     ONE_WORD,
     ExpansionLexicon,
-    KnownWords,
     Labels,
     frequency_of,
+    known_words,
 )
 from egparse.text.expansion_scripts import choose_scripts, is_script
 from egparse.text.pieces import (
@@ -42,13 +41,7 @@ from egparse.text.pieces import (
     pieces_of_text,
 )
 from egparse.text.splitter import N_LABELS, Splitter
-from egparse.text.tokeniser import (
-    TOKENISER_COLUMNS,
-    Lexicon,
-    Tokeniser,
-    Tokens,
-    tokeniser_columns,
-)
+from egparse.text.tokeniser import TOKENISER_COLUMNS, Lexicon, Tokeniser, Tokens, tokeniser_columns
 from egparse.text.treebank_text import (
     RunningText,
     SplitParagraph,
@@ -432,7 +425,7 @@ def _learn(tokens: TokenSentences, config: ExpanderConfig) -> _Learned:
     del counts[""]
     frequent = sorted(counts, key=lambda script: (-counts[script], script))[:_MAX_SCRIPTS]
     of_words = _WordCounts(tokens)
-    known = KnownWords.of(of_words.total)
+    known = known_words(of_words.total)
     lexicon = ExpansionLexicon.learn(frequent, _numbered(seen, frequent), config.least_rate, known)
     competing = {
         number

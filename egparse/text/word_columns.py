@@ -194,13 +194,7 @@ def bucket(value: np.uint64) -> np.int32:
 
 
 @njit
-def observe_forms(
-    codes: UInt32s,
-    ends: Longs,
-    kinds: UInt8s,
-    small: UInt32s,
-    values: Ints,
-) -> None:
+def observe_forms(codes: UInt32s, ends: Longs, kinds: UInt8s, small: UInt32s, values: Ints) -> None:
     """Fill the columns that depend on each word alone; word ``k`` has the characters
     ``codes[ends[k]:ends[k + 1]]``.
     """

@@ -9,7 +9,7 @@ import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
-from egparse.text import plain_formats
+from egparse.text import reading
 
 TEXT = "The cat sat. It slept.\n\nA dog barked.\n"
 
@@ -147,7 +147,7 @@ def test_places_are_those_in_the_whole_input(trained: Trained, tmp_path: Path) -
 def test_a_line_without_an_end_is_refused(
     trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plain_formats, "MAX_BLOCK", 100)
+    monkeypatch.setattr(reading, "MAX_BLOCK", 100)
     path = tmp_path / "lines.txt"
     path.write_text("Yes.\n" + "a " * 100)
     said = complaint("parse", trained.model, path, "--format", "sentences")

@@ -175,9 +175,7 @@ def test_a_changed_class_of_arguments_is_compiled_anew(trial: Trial) -> None:
 
 
 @pytest.mark.nightly
-def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(
-    trial: Trial,
-) -> None:
+def test_sources_that_change_after_they_were_imported_are_not_taken_for_those(trial: Trial) -> None:
     """A process that runs while its package is edited or upgraded."""
     edit = "import pathlib; path = pathlib.Path(outer.__file__).with_name('inner.py'); "
     edit += "path.write_text(path.read_text().replace('= 2.0', '= 3.0'))"

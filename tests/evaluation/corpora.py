@@ -68,18 +68,8 @@ def _block(sentence: Sentence) -> str:
     for k, place in enumerate(places):
         lemma = sentence.lemmas[k] if sentence.lemmas else "_"
         tags = (sentence.upos[k], sentence.xpos[k], sentence.feats[k])
-        lines[place] = "\t".join(
-            (
-                str(k + 1),
-                sentence.forms[k],
-                lemma,
-                *tags,
-                str(sentence.heads[k]),
-                sentence.deprels[k],
-                "_",
-                "_",
-            )
-        )
+        arc = (str(sentence.heads[k]), sentence.deprels[k])
+        lines[place] = "\t".join((str(k + 1), sentence.forms[k], lemma, *tags, *arc, "_", "_"))
     return "\n".join(lines) + "\n\n"
 
 
@@ -191,19 +181,12 @@ def chain(tokens: list[tuple[str, list[str]]], rng: random.Random) -> Sentence:
             lines.append("\t".join((f"{word + 1}-{word + len(words)}", form, *"________")))
         for piece in words:
             word += 1
-            upos, feats, lemma = (
-                rng.choice(["ADJ", "NOUN", "VERB", "DET"]),
-                rng.choice(["_", "Number=Sing", "Case=Nom|X=Y"]),
-                rng.choice(["_", piece, piece.lower(), "be"]),
-            )
-            deprel = (
-                "root"
-                if word == 1
-                else rng.choice(["obl", "nsubj", "det", "case:x", "punct", "aux"])
-            )
+            upos = rng.choice(["ADJ", "NOUN", "VERB", "DET"])
+            feats = rng.choice(["_", "Number=Sing", "Case=Nom|X=Y"])
+            labels = ["obl", "nsubj", "det", "case:x", "punct", "aux"]
+            deprel = "root" if word == 1 else rng.choice(labels)
             lemma = rng.choice(["_", "a", "b"])
-            head = 0 if word == 1 else rng.choice([1, word - 1])
-            lines.append(
-                "\t".join((str(word), piece, lemma, upos, "_", feats, str(head), deprel, "_", "_"))
-            )
+            head = "0" if word == 1 else str(rng.choice([1, word - 1]))
+            cells = (str(word), piece, lemma, upos, "_", feats, head, deprel, "_", "_")
+            lines.append("\t".join(cells))
     return sentence_of(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evaluation.corpora import corrupt, treebank
 
-from egparse.evaluation.details import ARC_BINS, SENTENCE_BINS, Row, break_down, by_arc_length
+from egparse.evaluation.report import ARC_BINS, SENTENCE_BINS, Row, break_down, by_arc_length
 from egparse.evaluation.scores import Score, attachment, tag_accuracy
 from egparse.evaluation.ud import score_aligned
 from egparse.sentences import Sentence
@@ -68,20 +68,13 @@ def test_by_sentence_length() -> None:
     assert rows == {"1-10": Row(5, 80.0, 80.0, 60.0), "41+": Row(41, 100.0, None, None)}
 
 
-@pytest.mark.parametrize(
-    ("words", "name"), [(1, "1-10"), (10, "1-10"), (11, "11-20"), (40, "31-40"), (41, "41+")]
-)
-def test_ends_of_the_sentence_bins(words: int, name: str) -> None:
-    sentence = Sentence(forms=["a"] * words)
-    assert list(break_down([sentence], [sentence]).sentence_lengths) == [name]
-
-
-@pytest.mark.parametrize(
-    ("head", "name"), [(0, "root"), (2, "1"), (3, "2"), (4, "3-6"), (7, "3-6"), (8, "7+")]
-)
-def test_ends_of_the_arc_bins(head: int, name: str) -> None:
-    sentence = Sentence(forms=["a"] * 9, heads=[head] + [-1] * 8)
-    assert by_arc_length([sentence], [sentence]) == {name: (1, 1, 1)}
+def test_ends_of_the_bins() -> None:
+    for words, name in ((1, "1-10"), (10, "1-10"), (11, "11-20"), (40, "31-40"), (41, "41+")):
+        sentence = Sentence(forms=["a"] * words)
+        assert list(break_down([sentence], [sentence]).sentence_lengths) == [name]
+    for head, name in ((0, "root"), (2, "1"), (3, "2"), (4, "3-6"), (7, "3-6"), (8, "7+")):
+        sentence = Sentence(forms=["a"] * 9, heads=[head] + [-1] * 8)
+        assert by_arc_length([sentence], [sentence]) == {name: (1, 1, 1)}
 
 
 def test_layers_that_gold_lacks_give_no_numbers() -> None:

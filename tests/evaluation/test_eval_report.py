@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from egparse.evaluation.report import (
     aligned_accuracy,
     annotated_layers,
     evaluate,
-    evaluate_model,
     report_as_json,
 )
 from egparse.evaluation.scores import total
@@ -73,12 +70,8 @@ def test_heads_without_labels_give_unlabelled_scores_only() -> None:
 def test_layers_restrict_what_is_scored() -> None:
     gold = treebank("fr_sequoia-ud-dev.conllu")[:20]
     found = evaluate(gold, gold, layers={"upos", "heads", "deprels"}, bootstrap=0)
-    assert set(found.metrics) == {
-        "UPOS",
-        "UAS",
-        "LAS",
-        "CLAS",
-    }  # features are annotated, so MLAS would need them
+    # features are annotated, so MLAS would need them
+    assert set(found.metrics) == {"UPOS", "UAS", "LAS", "CLAS"}
     with pytest.raises(EgparseError, match=r"expected layers among upos, .*, got forms"):
         evaluate(gold, gold, layers={"forms"})
 
@@ -185,13 +178,8 @@ def test_details_on_request() -> None:
         "system": 50,
     }
     assert set(found["details"]["vocabulary"]) == {"known", "unknown"}
-    assert set(found["details"]) == {
-        "labels",
-        "tags",
-        "arc_lengths",
-        "sentence_lengths",
-        "vocabulary",
-    }
+    details = {"labels", "tags", "arc_lengths", "sentence_lengths", "vocabulary"}
+    assert set(found["details"]) == details
 
 
 def test_the_same_seed_gives_the_same_report() -> None:
@@ -249,44 +237,6 @@ def test_the_sentences_of_a_splitter_are_scored_beside_the_layers() -> None:
     report = evaluate(gold, gold, bootstrap=0, sentence_counts=counts)
     assert report.scores == {"Sentences": 50.0, "UPOS": 100.0}
     assert report_as_json(report)["segmentation"] == {"Sentences": 50.0}
-
-
-class Guesser:
-    """A model of UPOS that knows one tag and one form."""
-
-    layers = ("upos",)
-    probabilistic = ("upos",)
-    forms = frozenset(["a"])
-
-    def annotate(
-        self,
-        sentences: Iterable[Sentence],
-        *,
-        gold_tags: bool = False,
-        probabilities: bool | Collection[str] = False,
-    ) -> Iterator[Sentence]:
-        for sentence in sentences:
-            n = len(sentence)
-            shares = {"upos": (0.5,) * n} if probabilities else None
-            found = sentence if gold_tags else replace(sentence, upos=("X",) * n)
-            yield replace(found, probabilities=shares)
-
-
-def test_a_model_is_scored_in_its_layers() -> None:
-    gold = [Sentence(forms=["a", "b"], upos=["X", "Y"], heads=[0, 1])]
-    plain = evaluate_model(Guesser(), gold, bootstrap=10)
-    assert plain.scores == {"UPOS": 50.0}
-    assert (plain.details, plain.calibration) == (None, {})
-    assert evaluate_model(Guesser(), gold, gold_tags=True)["UPOS"] == 100.0
-    details = evaluate_model(Guesser(), gold, details=True, sentence_counts=np.ones((1, 3), int))
-    assert details["Sentences"] == 100.0
-    assert details.calibration["upos"].confidence == 0.5
-    assert details.details is not None
-    assert details.details.vocabulary is not None
-    assert {name: row.upos for name, row in details.details.vocabulary.items()} == {
-        "known": 100.0,
-        "unknown": 0.0,
-    }
 
 
 def test_annotated_layers_need_one_value() -> None:

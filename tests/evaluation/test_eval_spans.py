@@ -68,27 +68,25 @@ def test_an_inside_tag_opens_a_span_after_outside_and_after_another_type() -> No
     assert found == [ConllevalSpan("X", 1, 2), ConllevalSpan("Y", 2, 4)]
 
 
-def test_nothing_found_and_nothing_to_find_is_zero() -> None:
-    scores = score_spans([["O", "O"]], [["O", "O"]])
-    assert (scores.micro.precision, scores.micro.recall, scores.micro.f1) == (0.0, 0.0, 0.0)
-    assert scores.tags.recall == 100.0
-    assert scores.per_type == {}
+@pytest.mark.parametrize(
+    ("gold", "system", "micro", "tags"),
+    [
+        ("O O", "O O", (0, 0, 0), (2, 2, 2)),
+        ("B-X O", "", (0, 1, 0), (1, 2, 2)),  # a system without tags finds nothing
+        ("_ B-X", "O B-X", (1, 1, 1), (2, 2, 2)),  # a missing tag is outside
+    ],
+)
+def test_few_tags(gold: str, system: str, micro: tuple[int, ...], tags: tuple[int, ...]) -> None:
+    scores = score_spans([gold.split()], [system.split()])
+    assert (scores.micro, scores.tags) == (micro, tags)
+    if not any(micro):
+        assert (scores.micro.f1, scores.per_type) == (0.0, {})
 
 
 def test_a_sentence_without_gold_tags_is_not_scored() -> None:
     scores = score_spans([[], ["B-X"]], [["B-X", "O"], ["B-X"]])
     assert scores.micro == (1, 1, 1)
     assert scores.by_sentence.tolist() == [[0, 0, 0], [1, 1, 1]]
-
-
-def test_a_system_without_tags_finds_nothing() -> None:
-    scores = score_spans([["B-X", "O"]], [[]])
-    assert scores.micro == (0, 1, 0)
-    assert scores.tags == (1, 2, 2)
-
-
-def test_a_missing_tag_is_outside() -> None:
-    assert score_spans([["_", "B-X"]], [["O", "B-X"]]).tags == (2, 2, 2)
 
 
 def test_an_unknown_tag_is_an_error() -> None:

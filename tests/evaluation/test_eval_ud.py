@@ -147,35 +147,21 @@ def test_functional_children_decide_mlas() -> None:
     gold = parse(WORDS)
     wrong_article = [gold[0].with_layers(upos=["PRON", "VERB", "ADP", "PRON", "NOUN", "PUNCT"])]
     found = score_aligned(gold, wrong_article).totals
-    assert found["CLAS"] == (
-        3,
-        3,
-        3,
-    )  # she, reads, cat: functional words and punctuation do not count
+    # she, reads, cat: functional words and punctuation do not count
+    assert found["CLAS"] == (3, 3, 3)
     assert found["MLAS"] == (2, 3, 3)  # the article of "cat" has another tag
     moved = [gold[0].with_layers(heads=[2, 0, 2, 5, 2, 2])]
-    assert score_aligned(gold, moved).totals["MLAS"] == (
-        1,
-        3,
-        3,
-    )  # "to" is lost to "cat" and added to "reads"
+    # "to" is lost to "cat" and added to "reads"
+    assert score_aligned(gold, moved).totals["MLAS"] == (1, 3, 3)
 
 
 def test_subtypes_and_language_specific_features_are_left_out() -> None:
     gold = parse(WORDS)
-    feats = [
-        "Number=Sing|Case=Nom|Style=Coll",
-        "Tense=Pres|Mood=Ind",
-        "Typo=Yes",
-        "Definite=Def",
-        "Number=Sing",
-        "_",
-    ]
-    system = [
-        gold[0].with_layers(
-            feats=feats, deprels=["nsubj:pass", "root", "case", "det", "obl", "punct"]
-        )
-    ]
+    feats = (
+        "Number=Sing|Case=Nom|Style=Coll Tense=Pres|Mood=Ind Typo=Yes Definite=Def Number=Sing _"
+    )
+    deprels = ["nsubj:pass", "root", "case", "det", "obl", "punct"]
+    system = [gold[0].with_layers(feats=feats.split(), deprels=deprels)]
     totals = score_aligned(gold, system).totals
     assert {name: totals[name].f1 for name in WORD_METRICS} == dict.fromkeys(WORD_METRICS, 100.0)
 
@@ -192,11 +178,8 @@ def test_words_without_a_gold_head_take_no_part_in_attachment() -> None:
 
 def test_words_without_a_system_head_are_wrong() -> None:
     gold = parse(WORDS)
-    assert score_aligned(gold, [gold[0].with_layers(heads=(), deprels=())]).totals["UAS"] == (
-        0,
-        6,
-        6,
-    )
+    bare = [gold[0].with_layers(heads=(), deprels=())]
+    assert score_aligned(gold, bare).totals["UAS"] == (0, 6, 6)
     one = [Sentence(forms=["a"], heads=[0])]
     assert score_aligned(one, [Sentence(forms=["a"])]).totals["UAS"] == (0, 1, 1)
 
@@ -217,58 +200,57 @@ def test_different_texts_are_an_error_that_shows_the_place() -> None:
     )
 
 
-def test_a_text_that_ends_early_is_an_error_that_shows_the_place() -> None:
-    gold = [Sentence(forms=["a", "b"]), Sentence(forms=["c"])]
-    with pytest.raises(
-        EgparseError,
-        match=r"gold has 'a b \[c\]' in sentence number 2, system has no more text after 'a b'",
-    ):
-        score(gold, gold[:1])
+BLANK = Sentence(["\u00a0"])
+AT_LINE_7 = Source("gold.conllu", 7, ("# sent_id = x", "1\t\u00a0" + "\t_" * 8), [1])
 
 
-def test_a_head_outside_its_sentence_is_an_error() -> None:
-    gold = [
-        Sentence(forms=["a"], heads=[0]),
-        Sentence(forms=["b", "c"], heads=[0, 5], sentence_id="s2"),
-    ]
-    with pytest.raises(
-        EgparseError,
-        match=r"sentence s2: expected the head of word 2 \('c'\) to be from 0 to 2, got 5",
-    ):
-        score(gold, gold)
+@pytest.mark.parametrize(
+    ("gold", "system", "said"),
+    [
+        (
+            [Sentence(["a", "b"]), Sentence(["c"])],
+            [Sentence(["a", "b"])],
+            r"gold has 'a b \[c\]' in sentence number 2, system has no more text after 'a b'",
+        ),
+        (
+            [Sentence(["a"], heads=[0]), Sentence(["b", "c"], heads=[0, 5], sentence_id="s2")],
+            None,
+            r"sentence s2: expected the head of word 2 \('c'\) to be from 0 to 2, got 5",
+        ),
+        ([BLANK], [Sentence(["a"])], "^sentence number 1: expected a form that is not blank"),
+        (
+            [Sentence(["\u00a0"], sentence_id="x", source=AT_LINE_7)],
+            [Sentence(["a"])],
+            r"^gold\.conllu:7: sentence x: expected a form",
+        ),
+        (
+            [sentence_of(["5-7\tcat.s" + "\t_" * 8, *WORDS.strip().split("\n")])],
+            parse(WORDS),
+            "expected multiword token 5-7 to span words from 1 to 6",
+        ),
+    ],
+)
+def test_faults_name_their_place(
+    gold: list[Sentence], system: list[Sentence] | None, said: str
+) -> None:
+    with pytest.raises(EgparseError, match=said):
+        score(gold, system or gold)
 
 
-def test_a_blank_form_is_an_error_where_texts_are_aligned() -> None:
-    with pytest.raises(EgparseError, match="sentence number 1: expected a form that is not blank"):
-        score([Sentence(forms=["\u00a0"])], [Sentence(forms=["a"])])
-
-
-def test_faults_where_texts_are_aligned_name_file_and_line() -> None:
-    blank = ("# sent_id = x", "1\t\u00a0\t_\t_\t_\t_\t_\t_\t_\t_")
-    source = Source("gold.conllu", 7, blank, [1])
-    gold = Sentence(forms=["\u00a0"], sentence_id="x", source=source)
-    with pytest.raises(EgparseError, match=r"^gold\.conllu:7: sentence x: expected a form"):
-        score([gold], [Sentence(forms=["a"])])
-
-
-def test_a_multiword_token_without_its_words_is_an_error() -> None:
-    gold = parse(WORDS)
-    lines = ["5-7\tcat.s\t_\t_\t_\t_\t_\t_\t_\t_", *WORDS.strip().split("\n")]
-    with pytest.raises(
-        EgparseError, match="expected multiword token 5-7 to span words from 1 to 6"
-    ):
-        score([sentence_of(lines)], gold)
-
-
-def test_unequal_columns_and_lengths_are_programming_mistakes() -> None:
-    with pytest.raises(ValueError, match="sentence number 1: 1 gold words but 2 system words"):
-        score_aligned([Sentence(forms=["a"])], [Sentence(forms=["a", "b"])])
-    with pytest.raises(ValueError, match="1 gold sentences but 0 system sentences"):
-        score_aligned([Sentence(forms=["a"])], [])
-    with pytest.raises(ValueError, match="2 words but 1 cells of upos"):
-        score_aligned([Sentence(forms=["a", "b"], upos=["X"])], [Sentence(forms=["a", "b"])])
-    with pytest.raises(ValueError, match="2 words but 1 heads"):
-        score_aligned([Sentence(forms=["a", "b"], heads=[0])], [Sentence(forms=["a", "b"])])
+@pytest.mark.parametrize(
+    ("gold", "system", "said"),
+    [
+        ([Sentence(["a"])], [Sentence(["a", "b"])], "sentence number 1: 1 gold words but 2 system"),
+        ([Sentence(["a"])], [], "1 gold sentences but 0 system sentences"),
+        ([Sentence(["a", "b"], upos=["X"])], [Sentence(["a", "b"])], "2 words but 1 cells of upos"),
+        ([Sentence(["a", "b"], heads=[0])], [Sentence(["a", "b"])], "2 words but 1 heads"),
+    ],
+)
+def test_unequal_columns_and_lengths_are_programming_mistakes(
+    gold: list[Sentence], system: list[Sentence], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        score_aligned(gold, system)
 
 
 def test_counts_by_sentence_follow_the_gold_sentences() -> None:

@@ -22,11 +22,10 @@ from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.data.samples import UD_LATIN, Corpus, Sample, sample
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.request import Request
-from egparse.features.arcs import compile_arc_templates
+from egparse.features.arcs import codes_for, compile_arc_templates
 from egparse.features.word_table import Words
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
-from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.types import Floats
 

@@ -22,7 +22,7 @@ from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem, read
 from egparse.learners.registry import build
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 
 Ints = npt.NDArray[np.int64]
 L = 3

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from egparse.errors import ConfigError
-from egparse.features.arcs import add_arcs, compile_arc_templates, encode_arcs, score_arcs
+from egparse.features.arcs import (
+    add_arcs,
+    codes_for,
+    compile_arc_templates,
+    encode_arcs,
+    score_arcs,
+)
 from egparse.features.default_templates import ARC_TEMPLATES
-from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.columns import BETWEEN, arc_column_names
 
 NAMES = list(arc_column_names())

@@ -12,11 +12,11 @@ from egparse.features.arcs import (
     ArcCodes,
     ArcLabels,
     ArcTemplates,
+    codes_for,
     compile_arc_templates,
     encode_arcs,
     visit_labels,
 )
-from egparse.parsing.arc_parser import codes_for
 
 Floats = npt.NDArray[np.float64]
 Arcs = npt.NDArray[np.int16]

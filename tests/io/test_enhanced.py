@@ -11,11 +11,7 @@ from egparse.io.conllu import format_sentence, read_conllu
 from egparse.io.rows import DepsWarning
 from egparse.sentences import Sentence
 
-ROWS = (
-    ("1", "She", "2", "nsubj"),
-    ("2", "ate", "0", "root"),
-    ("3", "it", "2", "obj"),
-)
+ROWS = (("1", "She", "2", "nsubj"), ("2", "ate", "0", "root"), ("3", "it", "2", "obj"))
 NEW_HEADS, NEW_DEPRELS = (2, 3, 0), ("nsubj", "dep", "root")
 
 

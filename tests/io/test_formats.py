@@ -45,14 +45,7 @@ def test_a_sentence_as_json() -> None:
         "end": 16,
         "comments": ["# lang = fr", "#flag"],
         "tokens": [
-            {
-                "first": 3,
-                "last": 4,
-                "form": "au",
-                "misc": "TokenRange=9:11",
-                "start": 9,
-                "end": 11,
-            }
+            {"first": 3, "last": 4, "form": "au", "misc": "TokenRange=9:11", "start": 9, "end": 11}
         ],
     }
     assert words[0] == {

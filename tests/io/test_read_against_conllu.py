@@ -29,19 +29,10 @@ def by_package(text: str) -> list[Sentence]:
         misc = [
             dict(item.partition("=")[::2] for item in token["misc"].split("|")) for token in words
         ]
-        columns = {
-            name: tuple(token[key] for token in words)
-            for name, key in (
-                ("forms", "form"),
-                ("lemmas", "lemma"),
-                ("upos", "upos"),
-                ("xpos", "xpos"),
-            )
-        }
+        keys = ("form", "lemma", "upos", "xpos", "feats")
         sentences.append(
             Sentence(
-                **columns,
-                feats=tuple(token["feats"] for token in words),
+                *(tuple(token[key] for token in words) for key in keys),
                 heads=tuple(-1 if token["head"] == "_" else int(token["head"]) for token in words),
                 deprels=tuple(token["deprel"] for token in words),
                 misc=tuple(token["misc"] for token in words),
@@ -108,11 +99,8 @@ def without_deps(line: str) -> tuple[list[str], list[str]]:
     return cells[:8] if len(cells) > 1 else cells, sorted(cells[-1].split("|"))
 
 
-CELLS = st.text(
-    st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="#|"),
-    min_size=1,
-    max_size=6,
-)
+LETTERS = st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters="#|")
+CELLS = st.text(LETTERS, min_size=1, max_size=6)
 TAGS = st.sampled_from(
     ["_", "SpaceAfter=No", "NE=B-A", "Gloss=x|NE=B-B", "NE=B-A|SpaceAfter=No", "XNE=B-A"]
 )
@@ -130,15 +118,10 @@ def sentences(draw: st.DrawFn) -> str:
             range_end = draw(st.integers(word + 1, n))
             lines.append(f"{word}-{range_end}\t{draw(CELLS)}" + "\t_" * 7 + "\tSpaceAfter=No")
         head = draw(st.integers(1, word - 1)) if word > 1 else 0
-        cells = [
-            str(word),
-            *(draw(CELLS) for _ in range(5)),
-            str(head),
-            draw(CELLS),
-            draw(CELLS),
-            draw(TAGS),
-        ]
-        lines.append("\t".join(cells))
+        tagged = [draw(CELLS) for _ in range(5)]
+        lines.append(
+            "\t".join([str(word), *tagged, str(head), draw(CELLS), draw(CELLS), draw(TAGS)])
+        )
         if word > range_end and draw(st.integers(0, 4)) == 0:
             lines.append(f"{word}.1\t{draw(CELLS)}" + "\t_" * 8)
     return "\n".join(lines) + "\n\n"

@@ -26,26 +26,25 @@ def fault(text: str | bytes, **options: object) -> str:
 
 def test_every_column_and_line() -> None:
     (sentence,) = read(FULL)
-    assert sentence.forms == ("De", "el", "vamos", "a", "Roma")
-    assert sentence.lemmas == ("de", "el", "ir", "_", "_")
-    assert sentence.upos == ("ADP", "DET", "VERB", "ADP", "PROPN")
-    assert sentence.xpos == ("IN", "_", "_", "_", "_")
-    assert sentence.feats == ("A=B", "_", "_", "_", "_")
-    assert sentence.heads == (3, 3, 0, 5, 3)
-    assert sentence.deprels == ("case", "det", "root", "case", "obl")
-    assert sentence.misc[2:4] == ("Gloss=go|NE=B-X", "NE=I-X|SpaceAfter=No")
-    assert sentence.spans == ("O", "O", "B-X", "I-X", "B-LOC")
-    assert sentence.sentence_id == "s-1"
-    assert sentence.tokens == (SurfaceToken(0, 1, "Del", "SpaceAfter=No"),)
+    assert sentence == Sentence(
+        ("De", "el", "vamos", "a", "Roma"),
+        ("de", "el", "ir", "_", "_"),
+        ("ADP", "DET", "VERB", "ADP", "PROPN"),
+        ("IN", "_", "_", "_", "_"),
+        ("A=B", "_", "_", "_", "_"),
+        (3, 3, 0, 5, 3),
+        ("case", "det", "root", "case", "obl"),
+        ("_", "_", "Gloss=go|NE=B-X", "NE=I-X|SpaceAfter=No", sentence.misc[4]),
+        ("O", "O", "B-X", "I-X", "B-LOC"),
+        "s-1",
+        tokens=(SurfaceToken(0, 1, "Del", "SpaceAfter=No"),),
+    )
     assert sentence.source is not None
     assert sentence.lines_before == sentence.source.lines[:4]
     assert "\n".join(sentence.source.lines) + "\n\n" == FULL
     assert list(sentence.source.word_lines) == [4, 5, 6, 9, 10]
-    assert (sentence.source.path, sentence.source.first_line, sentence.source.format) == (
-        "c.conllu",
-        1,
-        "conllu",
-    )
+    source = sentence.source
+    assert (source.path, source.first_line, source.format) == ("c.conllu", 1, "conllu")
 
 
 def test_spans_without_entities_are_outside_and_can_be_left_out() -> None:
@@ -112,9 +111,9 @@ def test_a_comment_between_words_is_kept() -> None:
 
 
 def test_unannotated_and_partly_annotated_sentences() -> None:
-    bare = "\n".join(row(k, head="_") for k in (1, 2, 3))
+    bare = rows((1, "_"), (2, "_"), (3, "_"))
     assert read(bare)[0].heads == (-1, -1, -1)
-    partly = "\n".join([row(1, head=2), row(2, head="_"), row(3, head=2)])
+    partly = rows((1, 2), (2, "_"), (3, 2))
     assert read(partly)[0].heads == (2, -1, 2)
     expected = "c.conllu:2: expected a head for every word, got '_' in the column HEAD"
     assert fault(partly, require_trees=True) == expected
@@ -126,6 +125,12 @@ def test_several_roots_on_request() -> None:
 
 
 GOOD = row(1, "a", 2) + "\n" + row(2, "b", 0)
+
+
+def rows(*pairs: tuple[object, object]) -> str:
+    """Rows with these IDs and heads."""
+    return "\n".join(row(number, head=head) for number, head in pairs)
+
 
 FAULTS = {
     "nine columns": (GOOD[:-2], "2: expected 10 tab-separated columns, got 9 in '2\\tb\\t_"),
@@ -139,63 +144,40 @@ FAULTS = {
         GOOD.replace("\tb\t", "\t\t"),
         "2: expected a value or _ in every column, got nothing in column 2",
     ),
-    "empty last cell": (
-        GOOD[:-1],
-        "2: expected a value or _ in every column, got nothing in column 10",
-    ),
-    "ID": (row(1) + "\n" + row(3, head=1), "2: expected the ID 2, got '3'"),
-    "ID twice": (row(1) + "\n" + row(1, head=1), "2: expected the ID 2, got '1'"),
-    "ID of other digits": (row(1) + "\n" + row("٢", head=1), "2: expected the ID 2, got '٢'"),
+    "empty last cell": (GOOD[:-1], "2: expected a value or _ in every column, got nothing in col"),
+    "ID": (rows((1, 0), (3, 1)), "2: expected the ID 2, got '3'"),
+    "ID twice": (rows((1, 0), (1, 1)), "2: expected the ID 2, got '1'"),
+    "ID of other digits": (rows((1, 0), ("٢", 1)), "2: expected the ID 2, got '٢'"),
     "ID with zero": (row("01"), "1: expected the ID 1, got '01'"),
     "ID a word": (row("x"), "1: expected at least one word, got none"),
-    "ID a word after another": (row(1) + "\n" + row("x"), "2: expected the ID 2, got 'x'"),
+    "ID a word after another": (rows((1, 0), ("x", 0)), "2: expected the ID 2, got 'x'"),
     "range backwards": (
-        row(1) + "\n" + row("2-1", head="_") + "\n" + row(2, head=1),
+        rows((1, 0), ("2-1", "_"), (2, 1)),
         "2: expected a multiword token from 2 to a later word, got '2-1'",
     ),
     "range too far": (
-        row("1-3", head="_") + "\n" + row(1) + "\n" + row(2, head=1),
+        rows(("1-3", "_"), (1, 0), (2, 1)),
         "1: expected a multiword token within the 2 words, got '1-3'",
     ),
     "range in a range": (
-        "\n".join(
-            [row("1-2", head="_"), row(1), row("2-3", head="_"), row(2, head=1), row(3, head=1)]
-        ),
+        rows(("1-2", "_"), (1, 0), ("2-3", "_"), (2, 1), (3, 1)),
         "3: expected no multiword token inside of the one that ends at word 2, got '2-3'",
     ),
-    "range late": (
-        row(1) + "\n" + row("1-2", head="_") + "\n" + row(2, head=1),
-        "2: expected a multiword token",
-    ),
+    "range late": (rows((1, 0), ("1-2", "_"), (2, 1)), "2: expected a multiword token"),
     "empty node": (
-        row(1) + "\n" + row("1.2", head="_"),
+        rows((1, 0), ("1.2", "_")),
         "2: expected the next empty node after word 1, got '1.2'",
     ),
     "HEAD": (row(1, head="x"), "1: expected a head from 0 to 1 or _, got 'x'"),
     "HEAD with sign": (row(1, head="+0"), "1: expected a head from 0 to 1 or _, got '+0'"),
-    "head below": (
-        row(1) + "\n" + row(2, head=-1),
-        "2: expected a head from 0 to 2 or _, got '-1'",
-    ),
-    "head out of range": (row(1) + "\n" + row(2, head=3), "2: expected a head from 0 to 2, got 3"),
-    "head far out": (
-        row(1) + "\n" + row(2, head=10**30),
-        "2: expected a head from 0 to 2 or _, got '1000",
-    ),
-    "own head": (
-        row(1) + "\n" + row(2, head=2),
-        "2: expected a head other than the word itself, got 2",
-    ),
-    "cycle": (
-        "\n".join([row(1), row(2, head=3), row(3, head=2)]),
-        "2: expected a tree, got the cycle 2 -> 3 -> 2",
-    ),
-    "no root": (
-        row(1, head=2) + "\n" + row(2, head=1),
-        "1: expected a word with head 0, got a sentence without a root",
-    ),
+    "head below": (rows((1, 0), (2, -1)), "2: expected a head from 0 to 2 or _, got '-1'"),
+    "head out of range": (rows((1, 0), (2, 3)), "2: expected a head from 0 to 2, got 3"),
+    "head far out": (rows((1, 0), (2, 10**30)), "2: expected a head from 0 to 2 or _, got '1000"),
+    "own head": (rows((1, 0), (2, 2)), "2: expected a head other than the word itself, got 2"),
+    "cycle": (rows((1, 0), (2, 3), (3, 2)), "2: expected a tree, got the cycle 2 -> 3 -> 2"),
+    "no root": (rows((1, 2), (2, 1)), "1: expected a word with head 0, got a sentence without a"),
     "two roots": (
-        row(1) + "\n" + row(2),
+        rows((1, 0), (2, 0)),
         "2: expected one root, got a second word with head 0 after word 1",
     ),
     "tag": (

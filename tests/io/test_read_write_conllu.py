@@ -35,10 +35,8 @@ def test_unchanged_is_unchanged() -> None:
 
 
 def test_empty_layers_keep_their_cells() -> None:
-    empty: tuple[str, ...] = ()
-    layers = dict.fromkeys(
-        ("upos", "xpos", "feats", "heads", "deprels", "spans", "lemmas", "misc"), empty
-    )
+    names = ("upos", "xpos", "feats", "heads", "deprels", "spans", "lemmas", "misc")
+    layers: dict[str, tuple[str, ...]] = dict.fromkeys(names, ())
     assert changed_lines(FULL, **layers) == {}
 
 
@@ -72,26 +70,16 @@ def test_spans_go_into_misc() -> None:
         9: "NE=B-Z|SpaceAfter=No",
         10: "NE=B-LOC",
     }
-    assert one(format_sentence(one(FULL).with_layers(spans=["O"] * 5))).misc[3:] == (
-        "SpaceAfter=No",
-        "_",
-    )
+    without = one(format_sentence(one(FULL).with_layers(spans=["O"] * 5)))
+    assert without.misc[3:] == ("SpaceAfter=No", "_")
     plain = row(1, misc="Alpha=1|SpaceAfter=No") + "\n\n"
-    assert one(format_sentence(one(plain).with_layers(spans=["B-A"]))).misc == (
-        "Alpha=1|SpaceAfter=No|NE=B-A",
-    )
+    tagged = one(format_sentence(one(plain).with_layers(spans=["B-A"])))
+    assert tagged.misc == ("Alpha=1|SpaceAfter=No|NE=B-A",)
 
 
 def test_spans_that_mean_the_same_are_not_touched() -> None:
-    text = "\n".join(
-        [
-            row(1, misc="NE=I-A"),
-            row(2, head=1, misc="NE=I-A"),
-            row(3, head=1, misc="NE=S-A"),
-            "",
-            "",
-        ]
-    )
+    cells = ((1, 0, "NE=I-A"), (2, 1, "NE=I-A"), (3, 1, "NE=S-A"))
+    text = "\n".join([*(row(k, head=h, misc=misc) for k, h, misc in cells), "", ""])
     assert changed_lines(text) == {}
     assert len(changed_lines(text, spans=["B-A", "I-A", "I-A"])) == 2
 

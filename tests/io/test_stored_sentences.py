@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +38,8 @@ def test_they_are_what_was_read(read: list[Sentence]) -> None:
         for one, other in zip(stored, read, strict=True):
             assert one.source is not None
             assert other.source is not None
+            assert replace(one.source, word_lines=()) == replace(other.source, word_lines=())
             assert list(one.source.word_lines) == list(other.source.word_lines)
-            assert one.source.lines == other.source.lines
-            assert (one.source.path, one.source.first_line, one.source.format) == (
-                other.source.path,
-                other.source.first_line,
-                other.source.format,
-            )
             assert one.tokens == other.tokens
             assert one.opens_document == other.opens_document
 

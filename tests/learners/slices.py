@@ -12,20 +12,19 @@ import pytest
 from sample_treebank import sample
 
 from egparse.config.sections import TrainConfig
-from egparse.features.arcs import compile_arc_templates, encode_arcs
+from egparse.features.arcs import codes_for, compile_arc_templates, encode_arcs
 from egparse.features.default_templates import ARC_TEMPLATES
 from egparse.features.sequence import supported_rows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.learners.problem import Problem
-from egparse.parsing.arc_parser import codes_for
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import build_arc_filter, candidates_with_correct
 from egparse.parsing.columns import BETWEEN, ArcColumns
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.sequences.model import build_index, keys_of
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.training.columns import build_columns
 
 

@@ -19,7 +19,7 @@ from egparse.io.corpus import read_corpus
 from egparse.learners.problem import Problem
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.tree_inference import Trees
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 
 Ints = npt.NDArray[np.int32]
 

@@ -71,8 +71,8 @@ def run_until(eg: OnlineEG, gap: float, most: int = 400) -> list[Certificate]:
     [
         *(configured(loss, published) for loss in NAMED_LOSSES for published in (False, True)),
         *(
-            EGConfig.under(Loss(*member), c=2.0, search=search)
-            for member in MEMBERS
+            EGConfig.under(loss, c=2.0, search=search)
+            for loss in MEMBERS
             for search in ("halving", "quadratic")
         ),
     ],

@@ -221,7 +221,7 @@ def test_best_trees_of_the_task(kind: str, single_root: bool) -> None:
     for i, n in enumerate((3, 1, 4)):
         potentials = random.normal(size=len(problem.gold(i)))
         square = np.full((n + 1, n + 1), -INF)
-        arcs = problem._arcs[i]
+        arcs = problem.arcs(i)
         square[arcs[:, 0], arcs[:, 1]] = potentials
         ranked = tree_facts(square.tolist(), single_root, kind == "projective").ranked
         for k in (1, 4, 1000):

@@ -17,7 +17,7 @@ from egparse.features.sequence import supported_rows
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.losses import NAMED
 from egparse.learners.problem import Problem
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 
 TRAIN = Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "conll2000" / "train.txt"
 

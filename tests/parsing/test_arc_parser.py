@@ -6,22 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sample_treebank import quick, quick_model, sample
+from sample_treebank import quick_model, sample, with_predicted_tags
 
 from egparse.features.word_table import Words
 from egparse.fitting.jobs import Jobs, working_with
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import predicted_heads
-from egparse.training.run import train
+from egparse.parsing.training import predicted_heads
 
 
 def _parser_and_words() -> tuple[Parser, Words]:
-    model = quick_model()
-    assert "parser" in model.components
-    words = model.columns.words([sentence.forms for sentence in sample("dev")])
-    for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.components[layer].choose(words))
-    return model.components["parser"], words
+    words = with_predicted_tags(quick_model(), [sentence.forms for sentence in sample("dev")])
+    return quick_model().components["parser"], words
 
 
 def test_a_great_scale_chooses_the_tree_of_highest_score() -> None:
@@ -42,15 +37,6 @@ def test_every_choice_is_a_tree_with_one_root(trees: str, mbr_scale: float) -> N
         for _ in own:
             above = own[above]
         assert (above == 0).all()
-
-
-def test_max_margin_scores_are_no_probabilities() -> None:
-    config = quick(
-        'layers=["heads"]', "parser.loss=max-margin", "parser.stop.iterations=1", "hold_out=0"
-    )
-    parser = train(sample("train")[:20], None, config).model.components["parser"]
-    assert parser is not None
-    assert parser.mbr_scale == 0.0
 
 
 def test_several_jobs_parse_runs_of_sentences_to_the_same_heads() -> None:

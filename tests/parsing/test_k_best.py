@@ -212,6 +212,7 @@ def test_scores_of_max_margin_are_no_probabilities() -> None:
         'layers=["heads"]', "parser.loss=max-margin", "parser.stop.iterations=1", "hold_out=0"
     )
     model = train(sample("train")[:20], None, config).model
+    assert model.components["parser"].mbr_scale == 0.0
     [own] = model.k_best(sample("dev")[:1], 2)
     assert len(own) == 2
     assert all(math.isnan(scored.log_probability) for scored in own)

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from egparse.features.arcs import ArcLabels
-from egparse.parsing.label_candidates import (
+from egparse.parsing.candidates import (
     NO_LABEL,
     ArcLabelDictionary,
     build_dictionary,
@@ -64,12 +64,9 @@ def test_ranks_are_by_frequency_and_subtypes_are_cut_off() -> None:
     assert rank_labels([("a:x", "b", "a"), ("b", "c", "b")]) == ("b", "a", "c")
     ranks = label_ranks([("a:y", "d"), ()], ("b", "a"), [2, 3])
     assert [own.tolist() for own in ranks] == [[1, NO_LABEL], [NO_LABEL] * 3]
-
-
-def test_a_missing_label_is_none() -> None:
-    deprels = [("_", "_", "a", "_")]
-    assert rank_labels(deprels) == ("a",)
-    assert label_ranks(deprels, ("a",), [4])[0].tolist() == [NO_LABEL, NO_LABEL, 0, NO_LABEL]
+    missing = [("_", "_", "a", "_")]
+    assert rank_labels(missing) == ("a",)
+    assert label_ranks(missing, ("a",), [4])[0].tolist() == [NO_LABEL, NO_LABEL, 0, NO_LABEL]
 
 
 def test_an_arc_has_the_labels_seen_on_arcs_of_its_tags_and_direction() -> None:
@@ -90,12 +87,7 @@ def test_an_arc_never_seen_has_what_its_dependent_has_elsewhere(
     dictionary, ranked = built((*SENTENCES, ((11,), (0,), ("root",))))
     (found,) = lists(candidates(dictionary, tags, arc))
     assert {ranked[label] for label in found} == {"nsubj", "obj"}
-
-
-def test_a_dependent_never_seen_has_some_label() -> None:
-    dictionary, ranked = built()
-    (found,) = lists(candidates(dictionary, (NEW, NOUN), (2, 1)))
-    assert found == [0], ranked
+    assert lists(candidates(built()[0], (NEW, NOUN), (2, 1))) == [[0]]  # its dependent neither
 
 
 def test_rare_labels_of_a_kind_are_left_out() -> None:
@@ -107,50 +99,33 @@ def test_rare_labels_of_a_kind_are_left_out() -> None:
         assert {ranked[label] for label in found} == expected
 
 
-def test_the_correct_label_is_among_those_of_a_correct_arc_alone() -> None:
+@pytest.mark.parametrize(
+    ("heads", "ranks", "expected"),
+    [
+        # the first word has its label among the candidates, the second has not
+        ((2, 0), (7, 8), [[5, 6], [7], [3, 4], [8]]),
+        ((0, 1), (8, 3), [[5, 8], [7], [3, 4], [9]]),
+        # a word without a label has no labelled arcs: else its correct tree would lack a part that
+        # every tree has, and all labels of its arc were wrong
+        ((2, 0), (NO_LABEL, 8), [[], [], [3, 4], [8]]),
+    ],
+)
+def test_the_correct_label_is_among_those_of_a_correct_arc_alone(
+    heads: tuple[int, ...], ranks: tuple[int, ...], expected: list[list[int]]
+) -> None:
     arcs = np.array([(0, 1), (2, 1), (1, 2), (0, 2)], dtype=np.int16)
     own = ArcLabels(np.array([5, 6, 7, 3, 4, 9], dtype=np.uint8), numbers((0, 2, 3, 5, 6)))
-    # the heads are 2 and 0; the first word has one of the candidates, the second has not
-    assert lists(with_correct(own, arcs, numbers((2, 0)), numbers((7, 8)))) == [
-        [5, 6],
-        [7],
-        [3, 4],
-        [8],
-    ]
-    assert lists(with_correct(own, arcs, numbers((0, 1)), numbers((8, 3)))) == [
-        [5, 8],
-        [7],
-        [3, 4],
-        [9],
-    ]
+    assert lists(with_correct(own, arcs, numbers(heads), numbers(ranks))) == expected
     assert own.labels.tolist() == [5, 6, 7, 3, 4, 9]
-
-
-def test_a_word_whose_label_is_unknown_has_no_labelled_arcs() -> None:
-    """Else its correct tree would lack a part that every tree has, and all labels of its arc were
-    wrong.
-    """
-    arcs = np.array([(0, 1), (2, 1), (1, 2), (0, 2)], dtype=np.int16)
-    own = ArcLabels(np.array([5, 6, 7, 3, 4, 9], dtype=np.uint8), numbers((0, 2, 3, 5, 6)))
-    assert lists(with_correct(own, arcs, numbers((2, 0)), numbers((NO_LABEL, 8)))) == [
-        [],
-        [],
-        [3, 4],
-        [8],
-    ]
 
 
 def test_a_corpus_without_labels_has_no_candidates() -> None:
     dictionary, ranked = built(tuple((tags, heads, ()) for tags, heads, _ in SENTENCES))
     assert ranked == ()
     found = candidates(dictionary, (NOUN, VERB, NEW), (2, 1), (0, 2), (2, 3))
-    assert lists(found) == [[], [], []]
     arcs = np.array([(2, 1), (0, 2), (2, 3)], dtype=np.int16)
-    assert lists(with_correct(found, arcs, numbers((2, 0, 2)), numbers((-1, -1, -1)))) == [
-        [],
-        [],
-        [],
-    ]
+    own = with_correct(found, arcs, numbers((2, 0, 2)), numbers((-1, -1, -1)))
+    assert lists(found) == lists(own) == [[], [], []]
 
 
 def test_of_more_than_255_labels_the_rarest_are_unknown() -> None:

@@ -10,11 +10,11 @@ from itertools import chain, cycle, islice
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sample_treebank import quick_model, sample
+from sample_treebank import quick_model, sample, with_predicted_tags
 
 from egparse.features.word_table import Words
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import crossing_arcs
+from egparse.parsing.gold_trees import crossing_arcs
 from egparse.parsing.long_sentences import (
     LONGEST,
     MARGIN,
@@ -33,12 +33,8 @@ def forms(count: int) -> list[str]:
 
 
 def parser_and_words(*lengths: int) -> tuple[Parser, Words]:
-    model = quick_model()
-    assert "parser" in model.components
-    words = model.columns.words([forms(length) for length in lengths])
-    for layer in ("upos", "xpos", "feats"):
-        words = model.columns.with_tags(words, layer, model.components[layer].choose(words))
-    return model.components["parser"], words
+    words = with_predicted_tags(quick_model(), [forms(length) for length in lengths])
+    return quick_model().components["parser"], words
 
 
 def reach_root(heads: Ints) -> bool:

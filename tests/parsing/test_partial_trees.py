@@ -16,15 +16,15 @@ from scipy.special import logsumexp
 from egparse.errors import EgparseError
 from egparse.learners.completion import complete, set_completion
 from egparse.parsing.arc_problem import TreeProblem
-from egparse.parsing.arc_training import crossing_arcs
 from egparse.parsing.candidates import build_arc_filter, log_frequencies
-from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
-from egparse.parsing.partial_trees import (
+from egparse.parsing.gold_trees import (
     complete_by_frequency,
+    crossing_arcs,
     crossing_known_arcs,
     headed_sentences,
     known_heads,
 )
+from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD, Sentence
 from egparse.types import Ints, Mask
@@ -40,7 +40,7 @@ def partly(problem: TreeProblem, known: list[Mask]) -> TreeProblem:
     """The same problem, in which only some heads are known."""
     return TreeProblem(
         codes=problem._codes,
-        arcs=problem._arcs,
+        arcs=problem._parts,
         heads=problem._heads_of,
         templates=problem._templates,
         bits=12,
@@ -61,7 +61,7 @@ def test_completions_of_arcs_are_the_trees_with_the_known_heads() -> None:
     assert problem.partial.tolist() == partial
     assert 1 not in partial
     for i in partial:
-        n, arcs, heads = lengths[i], problem._arcs[i], problem._heads_of[i]
+        n, arcs, heads = lengths[i], problem.arcs(i), problem._heads_of[i]
         potentials, out = random.normal(size=len(arcs)), np.empty(len(arcs))
         scores = np.full((n + 1, n + 1), -np.inf)
         scores[arcs[:, 0], arcs[:, 1]] = potentials
@@ -135,7 +135,7 @@ def test_only_words_with_heads_cost() -> None:
         assert not cost[: len(words)][~KNOWN[i][words]].any()
         assert whole.problem.cost_constant(i) == KNOWN[i].sum()
     for i in range(5):
-        unknown = problem._arcs[i][:, 1] % 2 == 0
+        unknown = problem.arcs(i)[:, 1] % 2 == 0
         before = problem.cost(i).copy()
         assert not before[unknown].any()
         assert problem.cost_constant(i) == -(before @ problem.gold(i))

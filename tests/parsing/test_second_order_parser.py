@@ -84,6 +84,11 @@ def words_of(model: Model, sentences: tuple[Sentence, ...]) -> Words:
     return model.columns.with_input(words, sentences, predicted=())
 
 
+def accuracy(model: Model, sentences: tuple[Sentence, ...]) -> float:
+    found = [head for own in model.annotate(sentences) for head in own.heads]
+    return float(np.mean(np.array(found) == np.concatenate([own.heads for own in sentences])))
+
+
 def trees_in(heads: Ints, words: Words) -> list[tuple[int, ...]]:
     return [(-1, *heads[first:end].tolist()) for first, end in itertools.pairwise(words.starts)]
 
@@ -95,38 +100,18 @@ def free(words: Words) -> Ints:
 # --- trees ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", ["train", "dev", "test"])
-def test_every_sentence_gets_a_projective_tree_with_one_root(part: str) -> None:
-    model = model_of()
-    words = words_of(model, sample(part))
-    for tree in trees_in(parser_of(model).predict(words), words):
-        assert is_tree(tree)
-        assert is_single_rooted(tree)
-        assert is_projective(tree)
-
-
 def test_it_learns_to_parse() -> None:
-    model = model_of()
-    found = list(model.annotate(corpus()))
-    right = sum(
-        a == b
-        for own, gold in zip(found, corpus(), strict=True)
-        for a, b in zip(own.heads, gold.heads, strict=True)
-    )
-    assert right / sum(map(len, corpus())) > 0.95
+    assert accuracy(model_of(), corpus()) > 0.95
 
 
 @pytest.mark.parametrize(
     "overrides",
     [
+        (),
         ("parser.siblings=false",),
         ("parser.grandparents=false",),
         ("parser.labels=false",),
-        (
-            "parser.siblings=false",
-            "parser.grandparents=false",
-            "parser.labels=false",
-        ),
+        ("parser.siblings=false", "parser.grandparents=false", "parser.labels=false"),
         pytest.param(("parser.inference=loopy",), marks=pytest.mark.nightly),
         ("parser.single_root=false",),
         ("pruner.max_heads=1",),
@@ -188,40 +173,23 @@ def test_latin_is_learned_and_parsed() -> None:
     )
 
 
-def test_exact_inference_is_refused_for_crossing_trees_before_anything_is_trained() -> None:
-    said: list[object] = []
-    with pytest.raises(ConfigError, match=r'parser\.inference: expected "loopy" .* non-projective'):
-        trained_on(corpus(), NON_PROJECTIVE, "parser.inference=exact", listener=said.append)
-    assert said == []
-
-
-@pytest.mark.parametrize(
-    ("override", "got"),
-    [
-        ("pruner.learner=perceptron", "perceptron and auto"),
-        ("pruner.learner=mira", "mira and auto"),
-        ("pruner.learner=hmm", "hmm and auto"),
-        ("pruner.loss=max-margin", "eg-online and max-margin"),
-    ],
-)
-def test_a_pruner_without_probabilities_is_refused_before_anything_is_trained(
-    override: str, got: str
-) -> None:
-    said: list[object] = []
-    expected = (
-        f"pruner: expected a learner of trees and a loss that have probabilities.*, got {got}"
-    )
-    with pytest.raises(ConfigError, match=expected):
-        trained_on(corpus(), override, listener=said.append)
-    assert said == []
-
-
-@pytest.mark.parametrize("kind", ["sibling", "grandparent", "label"])
-def test_a_faulty_template_is_refused_before_anything_is_trained(kind: str) -> None:
-    said: list[object] = []
-    with pytest.raises(ConfigError, match=r"h\.nothing"):
-        trained_on(corpus(), f'parser.{kind}_templates=["h.nothing"]', listener=said.append)
-    assert said == []
+def test_faulty_settings_are_refused_before_anything_is_trained() -> None:
+    unfit = "pruner: expected a learner of trees and a loss that have probabilities.*, got "
+    for overrides, message in [
+        ((NON_PROJECTIVE, "parser.inference=exact"), 'parser.inference: expected "loopy" .* non-p'),
+        *(
+            ((f'parser.{k}_templates=["h.nothing"]',), r"h\.nothing")
+            for k in ("sibling", "grandparent", "label")
+        ),
+        (("pruner.learner=perceptron",), f"{unfit}perceptron and auto"),
+        (("pruner.learner=mira",), f"{unfit}mira and auto"),
+        (("pruner.learner=hmm",), f"{unfit}hmm and auto"),
+        (("pruner.loss=max-margin",), f"{unfit}eg-online and max-margin"),
+    ]:
+        said: list[object] = []
+        with pytest.raises(ConfigError, match=message):
+            trained_on(corpus(), *overrides, listener=said.append)
+        assert said == []
 
 
 def test_a_corpus_without_labels_trains_a_parser_without() -> None:
@@ -236,13 +204,7 @@ def test_a_corpus_with_labels_for_some_sentences_trains() -> None:
     partly = tuple(
         replace(own, deprels=("_", *own.deprels[1:])) if own.deprels else own for own in sentences
     )
-    found = list(trained_on(partly).annotate(corpus()))
-    right = sum(
-        a == b
-        for own, gold in zip(found, corpus(), strict=True)
-        for a, b in zip(own.heads, gold.heads, strict=True)
-    )
-    assert right / sum(map(len, corpus())) > 0.9
+    assert accuracy(trained_on(partly), corpus()) > 0.9
 
 
 # --- what changes nothing -------------------------------------------------------------------------
@@ -350,17 +312,12 @@ def test_probabilities_are_those_of_the_scores_over_the_temperature() -> None:
     assert all((own.heads == at[1.0].heads).all() for own in at.values())
     means = [own.probabilities.mean() for own in at.values()]
     assert means == sorted(means, reverse=True)
-    likely = replace(
-        parser_of(model), mbr_scale=100.0, temperature=0.01
-    ).predict_with_probabilities(words)
-    assert likely.probabilities.mean() > 0.98
     # mbr_scale chooses trees; at its inverse the temperature asks for the very same marginals
-    sharp = replace(parser_of(model), mbr_scale=0.25, temperature=4.0).predict_with_probabilities(
-        words
+    likely, sharp, plain = (
+        replace(parser_of(model), mbr_scale=scale, temperature=t).predict_with_probabilities(words)
+        for scale, t in ((100.0, 0.01), (0.25, 4.0), (1.0, 4.0))
     )
-    plain = replace(parser_of(model), mbr_scale=1.0, temperature=4.0).predict_with_probabilities(
-        words
-    )
+    assert likely.probabilities.mean() > 0.98
     same = sharp.heads == plain.heads
     assert same.mean() > 0.5
     assert sharp.probabilities[same] == pytest.approx(plain.probabilities[same], abs=1e-9)
@@ -503,23 +460,12 @@ def interrupted(task: str, iteration: int) -> Model:
     return found.model
 
 
-def accuracy(model: Model) -> float:
-    found = [head for own in model.annotate(corpus(20)) for head in own.heads]
-    return float(np.mean(np.array(found) == np.concatenate([own.heads for own in corpus(20)])))
-
-
 def test_training_tells_of_its_two_parts() -> None:
     said: list[object] = []
     trained_on(corpus(20), listener=said.append)
     passes = [(event.task, event.iteration) for event in said if isinstance(event, Iteration)]
-    assert [one for one in passes if one[0] in ("pruner", "parser")] == [
-        ("pruner", 1),
-        ("pruner", 2),
-        ("pruner", 3),
-        ("parser", 1),
-        ("parser", 2),
-        ("parser", 3),
-    ]
+    expected = [(task, k) for task in ("pruner", "parser") for k in (1, 2, 3)]
+    assert [one for one in passes if one[0] in ("pruner", "parser")] == expected
 
 
 @pytest.mark.parametrize(("task", "iteration"), [("pruner", 2), ("parser", 0)])
@@ -528,14 +474,14 @@ def test_stopped_before_there_is_a_second_order_parser_the_pruner_is_the_parser(
 ) -> None:
     model = interrupted(task, iteration)
     assert isinstance(model.components["parser"], Parser)
-    assert accuracy(model) > 0.3
+    assert accuracy(model, corpus(20)) > 0.3
     assert model.record["tasks"]["heads"]["task"] == "pruner"
 
 
 def test_stopped_later_the_best_so_far_is_the_parser() -> None:
     model = interrupted("parser", 2)
     assert isinstance(model.components["parser"], SecondOrderParser)
-    assert accuracy(model) > 0.7
+    assert accuracy(model, corpus(20)) > 0.7
 
 
 def test_the_best_pass_on_the_development_part_is_kept() -> None:
@@ -545,8 +491,5 @@ def test_the_best_pass_on_the_development_part_is_kept() -> None:
     ).model
     passes = [event for event in said if isinstance(event, Iteration) and event.task == "parser"]
     assert all(event.score is not None for event in passes)
-    found = [head for own in kept.annotate(sample("dev")[:20]) for head in own.heads]
-    gold = np.concatenate([own.heads for own in sample("dev")[:20]])
-    assert 100 * np.mean(np.array(found) == gold) == pytest.approx(
-        max(event.score or 0 for event in passes), abs=0.01
-    )
+    best = max(event.score or 0 for event in passes)
+    assert 100 * accuracy(kept, sample("dev")[:20]) == pytest.approx(best, abs=0.01)

@@ -10,20 +10,19 @@ import numpy as np
 import pytest
 from sample_treebank import SECOND_ORDER, quick, sample
 
-from egparse.parsing import arc_training
-from egparse.parsing.arc_training import choose_trees, crossing_arcs
-from egparse.parsing.label_candidates import NO_LABEL
-from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning
-from egparse.parsing.second_order import training as second_order_training
-from egparse.parsing.training_pieces import (
+from egparse.parsing import training
+from egparse.parsing.candidates import NO_LABEL
+from egparse.parsing.gold_trees import (
     LONGEST_LEARNED,
-    Piece,
+    choose_trees,
+    crossing_arcs,
     heads_of_pieces,
     ranks_of_pieces,
     training_pieces,
     values_of_pieces,
     warn_of_long,
 )
+from egparse.parsing.long_sentences import WINDOW, LongSentenceWarning
 from egparse.sentences import MISSING_HEAD, Sentence, Source
 from egparse.training.run import train
 from egparse.types import Ints
@@ -61,16 +60,17 @@ def joined(count: int) -> Sentence:
     )
 
 
-def pieces_of(heads: Ints, single_root: bool = True) -> list[tuple[Piece, Ints]]:
+def pieces_of(heads: Ints, single_root: bool = True) -> list[tuple[slice, Ints]]:
     pieces = training_pieces([heads])
-    return list(zip(pieces, heads_of_pieces(pieces, [heads], single_root), strict=True))
+    trees = heads_of_pieces(pieces, [heads], single_root)
+    return [(slice(*one[1:]), tree) for one, tree in zip(pieces.tolist(), trees, strict=True)]
 
 
 def test_sentences_up_to_the_limit_are_learned_whole() -> None:
     heads = [projective_tree(n, n) for n in (LONGEST_LEARNED, 1, 30)]
     values = [np.arange(3 * (len(own) + 1)).reshape(-1, 3) for own in heads]
     pieces = training_pieces(heads)
-    assert list(pieces) == [(0, 0, LONGEST_LEARNED), (1, 0, 1), (2, 0, 30)]
+    assert pieces.tolist() == [[0, 0, LONGEST_LEARNED], [1, 0, 1], [2, 0, 30]]
     assert all(map(lambda new, old: new is old, heads_of_pieces(pieces, heads, True), heads))
     assert all(map(lambda new, old: new is old, values_of_pieces(pieces, values), values))
     assert all(map(lambda new, old: new is old, ranks_of_pieces(pieces, heads, heads), heads))
@@ -79,7 +79,7 @@ def test_sentences_up_to_the_limit_are_learned_whole() -> None:
 def test_sentences_without_all_heads_are_learned_whole() -> None:
     heads = projective_tree(LONGEST_LEARNED + 50, 3)
     heads[7] = MISSING_HEAD
-    assert list(training_pieces([heads])) == [(0, 0, len(heads))]
+    assert training_pieces([heads]).tolist() == [[0, 0, len(heads)]]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warn_of_long([Sentence(("word",) * len(heads), heads=tuple(heads.tolist()))])
@@ -89,13 +89,13 @@ def test_sentences_without_all_heads_are_learned_whole() -> None:
 def test_inner_arcs_stay_and_each_piece_is_a_projective_tree(seed: int) -> None:
     heads = projective_tree(LONGEST_LEARNED + 1 + 150 * seed, seed)
     found = pieces_of(heads)
-    assert [piece.first for piece, _ in found] == [0, *(piece.end for piece, _ in found[:-1])]
-    assert found[-1][0].end == len(heads)
+    assert [piece.start for piece, _ in found] == [0, *(piece.stop for piece, _ in found[:-1])]
+    assert found[-1][0].stop == len(heads)
     for piece, tree in found:
-        assert 0 < len(tree) == piece.end - piece.first <= WINDOW
-        own = heads[piece.first : piece.end]
-        is_inside = (own > piece.first) & (own <= piece.end)
-        assert (tree[is_inside] == own[is_inside] - piece.first).all()
+        assert 0 < len(tree) == piece.stop - piece.start <= WINDOW
+        own = heads[piece]
+        is_inside = (own > piece.start) & (own <= piece.stop)
+        assert (tree[is_inside] == own[is_inside] - piece.start).all()
         assert (tree == 0).sum() == 1
         assert not (own == 0).any() or tree[np.argmin(own)] == 0
         assert crossing_arcs(tree) == 0
@@ -106,8 +106,8 @@ def test_inner_arcs_stay_and_each_piece_is_a_projective_tree(seed: int) -> None:
 def test_with_several_roots_words_with_outer_heads_are_roots() -> None:
     heads = projective_tree(900, 1)
     for piece, tree in pieces_of(heads, single_root=False):
-        own = heads[piece.first : piece.end]
-        assert ((tree == 0) == ~((own > piece.first) & (own <= piece.end))).all()
+        own = heads[piece]
+        assert ((tree == 0) == ~((own > piece.start) & (own <= piece.stop))).all()
 
 
 def test_sentences_that_were_not_split_stay_whole() -> None:
@@ -119,7 +119,7 @@ def test_sentences_that_were_not_split_stay_whole() -> None:
     heads = np.array(sentence.heads, dtype=np.int32)
     pieces = training_pieces([heads])
     assert len(pieces) > 3
-    assert {piece.first for piece in pieces} <= starts
+    assert set(pieces[:, 1].tolist()) <= starts
 
 
 def test_values_and_labels_of_pieces() -> None:
@@ -129,10 +129,10 @@ def test_values_and_labels_of_pieces() -> None:
     pieces = training_pieces([heads])
     cut = values_of_pieces(pieces, [values])
     labels = ranks_of_pieces(pieces, [heads], [ranks])
-    for piece, rows, own in zip(pieces, cut, labels, strict=True):
-        words = np.arange(piece.first, piece.end)
+    for (_, first, end), rows, own in zip(pieces.tolist(), cut, labels, strict=True):
+        words = np.arange(first, end)
         assert rows.tolist() == values[[0, *(words + 1)]].tolist()
-        inside = (heads[words] > piece.first) & (heads[words] <= piece.end) | (heads[words] == 0)
+        inside = (heads[words] > first) & (heads[words] <= end) | (heads[words] == 0)
         assert own.tolist() == np.where(inside, ranks[words], NO_LABEL).tolist()
 
 
@@ -172,11 +172,8 @@ def test_no_problem_has_a_sentence_of_more_words(
 
         return made
 
-    for module, name in (
-        (arc_training, "TreeProblem"),
-        (second_order_training, "SecondOrderProblem"),
-    ):
-        monkeypatch.setattr(module, name, noting(name, getattr(module, name)))
+    for name in ("TreeProblem", "SecondOrderProblem"):
+        monkeypatch.setattr(training, name, noting(name, getattr(training, name)))
     settings = SECOND_ORDER if order == "second" else (order,)
     config = quick(
         "hold_out=0",

@@ -30,7 +30,7 @@ from egparse.features.tag_dictionary import (
 )
 from egparse.features.word_table import Words
 from egparse.io.conllu import read_conllu
-from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, all_arcs, constrain_arcs
 from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
@@ -121,7 +121,6 @@ def parser_and_words(longest: int) -> tuple[Parser, Words]:
     tags.
     """
     model = quick_model()
-    assert "parser" in model.components
     short = [
         s for part in ("dev", "test", "train") for s in sample(part) if 3 <= len(s) <= longest
     ][:25]
@@ -137,9 +136,7 @@ def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, npt.NDArray
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts)):
         own = values[first + i : end + i + 1]
-        square = np.empty((len(own), len(own)))
-        scratch = scratch_for(parser.templates, len(own))
-        _score_sentence(own, parser.templates, parser.arc_filter, parser.weights, scratch, square)
+        square = parser.decoder(len(own), False).scores(own)
         yield int(first), int(end), square
 
 
@@ -388,7 +385,6 @@ def test_labels_that_the_model_does_not_know_are_kept_and_seen_as_unknown() -> N
 
 def test_a_root_label_that_is_fixed_makes_the_root() -> None:
     model = quick_model()
-    assert "labeller" in model.components
     strings = model.columns.labels["deprels"].strings
     labeller = model.components["labeller"]
     below = labels_below(strings, labeller.of_root, labeller.of_words)

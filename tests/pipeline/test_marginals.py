@@ -25,13 +25,14 @@ from sample_treebank import (
     quick_model,
     sample,
     taggers,
+    with_predicted_tags,
 )
 
 from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
 from egparse.features.word_table import Words
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.parsing.arc_parser import Parser, _score_sentence, scratch_for
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.pipeline.constraints import Constraints
@@ -58,10 +59,7 @@ def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]
     """The parser of that model, and words with predicted tags."""
     model = arc_factored()
     assert isinstance(model.components["parser"], Parser)
-    words = model.columns.words(sentences)
-    for layer, tagger in taggers(model).items():
-        words = model.columns.with_tags(words, layer, tagger.choose(words))
-    return model.components["parser"], words
+    return model.components["parser"], with_predicted_tags(model, sentences)
 
 
 def short() -> list[Sequence[str]]:
@@ -76,9 +74,7 @@ def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, Floats]]:
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts.tolist())):
         own = values[first + i : end + i + 1]
-        square = np.empty((len(own), len(own)))
-        scratch = scratch_for(parser.templates, len(own))
-        _score_sentence(own, parser.templates, parser.arc_filter, parser.weights, scratch, square)
+        square = parser.decoder(len(own), False).scores(own)
         yield first, end, square
 
 

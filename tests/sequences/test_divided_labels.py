@@ -28,7 +28,7 @@ from egparse.features.sequence import (
     supported_part_rows,
 )
 from egparse.learners.eg.online import EGConfig, OnlineEG
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.types import Floats
 
 N_LABELS, ATTRIBUTES = 5, 6

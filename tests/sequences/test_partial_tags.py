@@ -12,14 +12,9 @@ from egparse.features.word_table import spans_in_scheme
 from egparse.fitting.task import Part
 from egparse.learners.completion import set_completion
 from egparse.sentences import Sentence
-from egparse.sequences.fit import (
-    equal_readings,
-    lacks_spans,
-    observed_bigrams,
-    partial_tags,
-    some_completion,
-)
 from egparse.sequences.tagger import iob2_kinds
+from egparse.sequences.task import observed_bigrams
+from egparse.sequences.training import partial_tags, some_completion
 
 from learners.small_problems import sequences  # isort: skip
 
@@ -68,14 +63,15 @@ def test_an_underscore_in_feats_is_a_value_of_words_that_have_a_upos() -> None:
     assert part(untagged, Sentence(("c",))).lacks("feats").tolist() == [False, False, True]
     assert part(tagged, untagged).annotated("feats").tolist() == [True, False, False, True]
     assert not part(tagged).annotated("feats").any()
+    assert part(tagged, untagged).annotated("upos").tolist() == [True, False, False, False]
+    assert not part(tagged).annotated("xpos").any()
 
 
 def test_spans_of_words_that_are_not_annotated() -> None:
     assert spans_in_scheme(("B-X", "_", "B-Y", "O"), "iobes") == ["S-X", "_", "S-Y", "O"]
-    assert lacks_spans([Sentence(("a",), spans=("_",))])
-    assert not lacks_spans([Sentence(("a",), spans=("O",)), Sentence(("b",))])
     tags = ("O", "B-X", "S-X", "I-X", "E-X")
-    readings = equal_readings(iob2_kinds(tags))
+    kinds = iob2_kinds(tags)
+    readings = kinds[:, None] == kinds
     found = partial_tags(ints(0, 1), ints(2, -1), readings, all_labels(2, 5), 5)
     assert [tag for tag, agrees in zip(tags, found.allowed[:5], strict=True) if agrees] == [
         "B-X",

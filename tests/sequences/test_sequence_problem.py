@@ -24,8 +24,8 @@ from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED
 from egparse.learners.problem import read, size, squared_norm, write
 from egparse.learners.registry import build
-from egparse.sequences.fit import observed_bigrams
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
+from egparse.sequences.task import observed_bigrams
 from egparse.types import Floats
 
 Problem = SequenceProblem | HigherOrderProblem

@@ -12,8 +12,7 @@ from egparse.config.sections import TaggerConfig
 from egparse.features.word_table import Words
 from egparse.fitting.progress import silent
 from egparse.fitting.task import Part, calibrated, fit
-from egparse.sentences import Sentence
-from egparse.sequences.tagging import TaggerTask
+from egparse.sequences.training import TaggerTask
 
 
 def part_of(name: str, count: int) -> Part:
@@ -83,21 +82,6 @@ def test_selected_sentences_keep_their_rows() -> None:
     np.testing.assert_array_equal(selected.words.values, part.words.values[rows])
     nobody = part.select(np.zeros(6, dtype=bool)).part
     assert (nobody.words.n_sentences, nobody.words.n_words) == (0, 0)
-
-
-def test_words_that_are_annotated() -> None:
-    sentences = [
-        Sentence(("a", "b"), upos=("X", "_"), feats=("_", "_")),
-        Sentence(("c",), feats=("A=B",)),
-    ]
-    words = quick_model().columns.words([own.forms for own in sentences])
-    part = Part(sentences, words)
-    assert part.annotated("upos").tolist() == [True, False, False]
-    # ``_``: no features, except in a word that has no UPOS either
-    assert part.annotated("feats").tolist() == [True, False, True]
-    assert part.annotated("xpos").tolist() == [False, False, False]
-    first = Part(sentences[:1], quick_model().columns.words([("a", "b")]))
-    assert first.annotated("feats").tolist() == [False, False]
 
 
 @pytest.mark.parametrize("layer", ["upos", "spans"])

@@ -28,12 +28,7 @@ from egparse.sentences import Sentence, SurfaceToken
 from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Misfit, Stored
 from egparse.text.expander import Expander
-from egparse.text.training import (
-    ExpanderTask,
-    as_tokens,
-    has_multiword_tokens,
-    score_multiword,
-)
+from egparse.text.training import ExpanderTask, as_tokens, has_multiword_tokens, score_multiword
 from egparse.training.run import train
 
 UD = Path(__file__).resolve().parents[3] / "shared" / "data" / "ud"

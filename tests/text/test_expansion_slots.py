@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from egparse.text.expansion_lexicon import GRADES, ExpansionLexicon, KnownWords, Slots
+from egparse.text.expansion_lexicon import GRADES, ExpansionLexicon, Slots, known_words
 from egparse.text.expansion_scripts import choose_scripts, slots_of
+from egparse.types import UInt8s
 
-NOTHING = KnownWords.of({})
+NOTHING = known_words({})
 
 # Hebrew: in the, and, that, from; "his, her" at the end
 EXPANSIONS = {
@@ -26,7 +27,7 @@ EXPANSIONS = {
 }
 
 
-def learned(known: KnownWords = NOTHING) -> ExpansionLexicon:
+def learned(known: UInt8s = NOTHING) -> ExpansionLexicon:
     of_pairs = choose_scripts(EXPANSIONS.items())
     scripts = sorted(set(of_pairs.values()))
     seen = {pair[0]: Counter({scripts.index(one) + 1: 1}) for pair, one in of_pairs.items()}
@@ -86,7 +87,7 @@ def test_affixes_are_kept_if_enough_forms_share_them() -> None:
 
 
 def test_candidates_say_how_often_their_stems_were_seen() -> None:
-    lexicon = learned(KnownWords.of({"כפר": 7, "בכפר": 1}))
+    lexicon = learned(known_words({"כפר": 7, "בכפר": 1}))
     grades = {lexicon.words("בכפר", label): label % GRADES for label in lexicon.candidates("בכפר")}
     assert grades == {("בכפר",): 2, ("ב", "כפר"): 4}
     assert {label % GRADES for label in lexicon.candidates("בגדר")} == {1}

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from egparse.io.spacy_rules import NEUTRAL
 from egparse.sentences import Sentence, Source
-from egparse.text.rules import (
-    Found,
-    check_language,
-    find_language,
-    languages,
-)
+from egparse.text.rules import Found, check_language, find_language, languages
 
 
 def in_file(name: str) -> list[Sentence]:

@@ -4,7 +4,7 @@ their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from sample_treebank import (
     sample,
     taggers,
 )
+from training.continued import accuracy, gone_on
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
@@ -26,8 +27,7 @@ from egparse.features.tag_dictionary import TagDictionary
 from egparse.fitting.progress import Iteration
 from egparse.learners.registry import CONTINUING
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.candidates import build_arc_filter
-from egparse.parsing.label_candidates import build_dictionary
+from egparse.parsing.candidates import build_arc_filter, build_dictionary
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
@@ -48,16 +48,6 @@ def others(count: int = 40) -> list[Sentence]:
     return list(sample("train")[NEW : NEW + count])
 
 
-def gone_on(
-    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
-) -> Model:
-    """The base after training on the sentences, without a development part."""
-    config = configure(base, {"hold_out": 0, **settings})
-    return continue_training(
-        Base(base, "base", "0123"), sentences, None, config, *([listener] if listener else [])
-    ).model
-
-
 @cache
 def second_order_model() -> Model:
     return train(sample("train")[:40], [], quick(*SECOND)).model
@@ -66,20 +56,6 @@ def second_order_model() -> Model:
 @cache
 def gone_on_quick() -> Model:
     return gone_on(quick_model(), others())
-
-
-def annotations(model: Model, sentences: Sequence[Sentence]) -> list[Sentence]:
-    return list(model.annotate(sentences))
-
-
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    found = annotations(model, sentences)
-    pairs = [
-        (wanted, got)
-        for own, other in zip(sentences, found, strict=True)
-        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
-    ]
-    return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
 def renamed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
@@ -107,7 +83,7 @@ def test_held_infinitely_close_the_model_is_the_base() -> None:
     )
     sentences = sample("train")[:30]
     for layer in ("upos", "xpos", "feats", "spans"):
-        before, after = annotations(base, sentences), annotations(near, sentences)
+        before, after = list(base.annotate(sentences)), list(near.annotate(sentences))
         assert [getattr(own, layer) for own in before] == [getattr(own, layer) for own in after]
 
 
@@ -165,7 +141,7 @@ def test_new_labels_of_tags_spans_and_arcs_are_learned() -> None:
     assert "ARTICLE" in model.columns.labels["upos"].values
     assert "article" in model.columns.labels["deprels"].values
     assert any(label.endswith("-WHO") for label in model.columns.labels["spans"].strings)
-    found = annotations(model, sentences)
+    found = list(model.annotate(sentences))
     upos = [tag for own in found for tag in own.upos]
     assert upos.count("ARTICLE") > 10 * upos.count("DET")
     labels = [label for own in found for label in own.deprels]
@@ -192,7 +168,7 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
         path = tmp_path / "model.msgpack"
         model.save(path)
         again = Model.load(path)
-        assert annotations(again, sample("dev")) == annotations(model, sample("dev"))
+        assert list(again.annotate(sample("dev"))) == list(model.annotate(sample("dev")))
     first, second = model.record["bases"]
     assert (first["name"], first["payload_sha256"]) == ("base", "0123")
     assert first["record"]["sentences"] == 60
@@ -202,7 +178,6 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
 
 def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> None:
     model = gone_on_quick()
-    assert "parser" in model.components
     payload = model.components["parser"].to_payload()["columns"]
     beyond = payload["beyond"]["lower"]
     assert len(beyond)

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 from sample_treebank import quick, sample
 
-from egparse.parsing.candidates import N_CELLS, build_arc_filter
-from egparse.parsing.label_candidates import build_dictionary
+from egparse.parsing.candidates import N_CELLS, build_arc_filter, build_dictionary
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.training.run import train

@@ -18,7 +18,7 @@ from egparse.fitting.progress import Iteration, Step
 from egparse.learners.eg import path as path_module
 from egparse.learners.eg.path import PathConfig, PathPoint
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask
+from egparse.parsing.training import ArcParserTask
 from egparse.sentences import Sentence
 from egparse.training import tune as tune_module
 from egparse.training.run import train

@@ -315,9 +315,11 @@ def _facts(read: Corpora, config: TrainConfig, base: Base | None) -> dict[str, A
 
 def _report(model: Model, trained: Trained) -> Report | None:
     """The evaluation of a model on the development part, if there is one."""
-    from egparse.evaluation.report import evaluate_model
+    from egparse.evaluation.report import evaluate
 
-    return evaluate_model(model, trained.dev) if trained.dev else None
+    if not trained.dev:
+        return None
+    return evaluate(trained.dev, list(model.annotate(trained.dev)), layers=set(model.layers))
 
 
 def _count_of(jobs: int | None) -> int | None:

@@ -14,7 +14,7 @@ from egparse.experiments.chains.higher_order_k_best import k_best
 from egparse.experiments.chains.higher_order_states import n_ngrams, room_for, workspace
 from egparse.features.sequence import WeightRows
 from egparse.learners.problem import Problem
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s
 
 

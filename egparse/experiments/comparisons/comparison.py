@@ -16,7 +16,7 @@ from egparse.experiments.report.curves import AtEnd, Budget, Run, trace
 from egparse.experiments.report.record import Comparison, Curve, Paired
 from egparse.experiments.report.request import Request
 from egparse.learners.learner import LearnerConfig
-from egparse.parsing.arc_training import STEPS
+from egparse.parsing.training import STEPS
 from egparse.types import Longs
 
 RATES_NOTE = (

@@ -50,10 +50,10 @@ from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 from egparse.learners.shards.cocoa import ShardedLearner, ShardsConfig, in_turn
-from egparse.parsing.arc_training import STEPS
+from egparse.parsing.training import STEPS
 from egparse.sentences import Sentence
-from egparse.sequences.fit import GOLD_THETA
-from egparse.sequences.tagging import TaggerTask
+from egparse.sequences.task import GOLD_THETA
+from egparse.sequences.training import TaggerTask
 from egparse.training.columns import build_columns
 
 NAME = "distributed"

@@ -26,14 +26,13 @@ from egparse.features.word_table import Columns, Words
 from egparse.fitting.task import Part
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.problem import Problem
-from egparse.parsing.arc_training import GOLD_THETA as ARC_THETA
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads, crossing_arcs
-from egparse.parsing.training_pieces import training_pieces
+from egparse.parsing.gold_trees import GoldHeads, crossing_arcs, training_pieces
+from egparse.parsing.training import ARC_THETA, ArcParserTask
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
-from egparse.sequences.fit import GOLD_THETA as LABEL_THETA
-from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
 from egparse.sequences.tagger import Tagger, forbid_invalid_spans
+from egparse.sequences.task import GOLD_THETA as LABEL_THETA
+from egparse.sequences.task import SequenceExamples, prepare_sequence
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs, Mask
 
@@ -174,7 +173,7 @@ def parser(
             snapshot(_Scaled(1.0)), tagged(columns, sample.dev, ("heads",)), heads_of(sample.dev)
         )
 
-    lengths = np.maximum(1, [piece.end - piece.first for piece in training_pieces(heads)])
+    lengths = np.maximum(1, np.diff(training_pieces(heads)[:, 1:]).ravel())
     return Setup(
         "parsing",
         problem,
@@ -223,15 +222,13 @@ def entities(sample: Sample) -> Setup:
     words, labels = tagged(columns, sample.train, ("spans",)), columns.labels["spans"]
     candidates = all_labels(len(words.form_ids), len(labels))
     gold = columns.label_numbers(sample.train, "spans")
-    settings = SequenceSettings(
-        compile_templates(texts, columns.names, pads=True),
-        config.spans.min_count,
-        config.spans.full_row_min_count,
-        True,
-        lambda problem, _: OnlineEG(problem, EGConfig()),
-    )
     learner, _, snapshot = prepare_sequence(
-        SequenceExamples(words.values, words.starts, gold, candidates, len(labels)), settings
+        SequenceExamples(words.values, words.starts, gold, candidates, len(labels)),
+        compile_templates(texts, columns.names, pads=True),
+        lambda problem, _: OnlineEG(problem, EGConfig()),
+        min_count=config.spans.min_count,
+        full_row_min_count=config.spans.full_row_min_count,
+        bigrams=True,
     )
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.features.arcs import encode_arcs
+from egparse.features.arcs import codes_for, encode_arcs
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
 from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, expected_cost
 from egparse.learners.problem import Problem
-from egparse.parsing.arc_parser import Parser, codes_for
+from egparse.parsing.arc_parser import Parser
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
 from egparse.sequences.model import SequenceModel

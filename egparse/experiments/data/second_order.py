@@ -20,8 +20,8 @@ from egparse.experiments.data.samples import Sample
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.arc_training import ArcParserTask, GoldHeads
-from egparse.parsing.second_order.training import GOLD_THETA, SecondOrderTask
+from egparse.parsing.gold_trees import GoldHeads
+from egparse.parsing.training import PART_THETA, ArcParserTask, SecondOrderTask
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import Sentence
 from egparse.training.columns import build_columns
@@ -100,7 +100,7 @@ class PrunedTrees:
             lambda scale: 100.0 * float(held_out(scale).mean()),
             "validation accuracy (% of heads)",
             1,
-            GOLD_THETA,
+            PART_THETA,
             {
                 "data": sample.name,
                 "training sentences": len(sample.train),

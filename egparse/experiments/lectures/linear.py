@@ -19,7 +19,7 @@ from egparse.experiments.lectures.tasks import Digits, Tags, accuracy, read_vect
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.record import Comparison
 from egparse.experiments.report.request import Request
-from egparse.sequences.fit import GOLD_THETA
+from egparse.sequences.task import GOLD_THETA
 from egparse.types import Floats, Ints, Longs
 
 NAME = "lectures"

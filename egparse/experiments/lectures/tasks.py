@@ -22,9 +22,9 @@ from egparse.features.templates import columns_of, compile_templates
 from egparse.io.corpus import read_corpus
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.sentences import Sentence
-from egparse.sequences.fit import SequenceExamples, SequenceSettings, prepare_sequence
-from egparse.sequences.sequence_problem import SequenceProblem
+from egparse.sequences.problem import SequenceProblem
 from egparse.sequences.tagger import Tagger
+from egparse.sequences.task import SequenceExamples, prepare_sequence
 from egparse.training.columns import build_columns
 from egparse.types import Floats, Ints, Longs
 
@@ -102,14 +102,6 @@ def tags(sample: Sample, *, templates: Sequence[str] = ALL_TEMPLATES, bigrams: b
     texts = [text for text in templates if usable.issuperset(columns_of([text]))]
     words = columns.words([sentence.forms for sentence in sample.train])
     labels = columns.labels["upos"]
-    settings = SequenceSettings(
-        compile_templates(texts, columns.names, pads=True),
-        config.upos.min_count,
-        config.upos.full_row_min_count,
-        bigrams,
-        lambda problem, _: OnlineEG(problem, EGConfig()),
-        in_full=True,
-    )
     examples = SequenceExamples(
         words.values,
         words.starts,
@@ -117,7 +109,15 @@ def tags(sample: Sample, *, templates: Sequence[str] = ALL_TEMPLATES, bigrams: b
         all_labels(len(words.form_ids), len(labels)),
         len(labels),
     )
-    learner, _, snapshot = prepare_sequence(examples, settings)
+    learner, _, snapshot = prepare_sequence(
+        examples,
+        compile_templates(texts, columns.names, pads=True),
+        lambda problem, _: OnlineEG(problem, EGConfig()),
+        min_count=config.upos.min_count,
+        full_row_min_count=config.upos.full_row_min_count,
+        bigrams=bigrams,
+        in_full=True,
+    )
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem
 

@@ -1,37 +1,43 @@
-"""Trees of sentences under a second-order model: of minimum Bayes risk, or of the highest score."""
+"""Trees of sentences under a second-order model: of minimum Bayes risk, of the highest score, and
+the k most probable ones.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from egparse.compilation import copy_numbers, njit
-from egparse.parsing.second_order.features import (
+from egparse.parsing.candidates import ALL_CANDIDATES
+from egparse.parsing.constraints import SentenceArcs, allowed_arcs
+from egparse.parsing.parser import Decoder, HeadsWithProbabilities, ScoredTree
+from egparse.parsing.second_order.parts import (
     Codes,
+    KernelModel,
     Parts,
+    Structure,
+    Work,
     best_labels,
+    build_parts,
+    new_work,
     sum_labels,
     visit_parts,
 )
-from egparse.parsing.second_order.parts import (
-    ALL_CANDIDATES,
-    KernelModel,
-    Structure,
-    Work,
-    build_parts,
-    new_work,
-)
 from egparse.parsing.tree_inference import scatter
+from egparse.storage.ragged import Ragged
+from egparse.structures.logsumexp import log_sum
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.annealing import Annealing, find_tree
-from egparse.structures.second_order.arc_graph import ArcGraph
-from egparse.structures.second_order.projective import scaled_inside_outside
-from egparse.structures.second_order.projective_log import LOG, log_inside_outside
-from egparse.structures.trees import projective
+from egparse.structures.second_order.arc_graph import ArcGraph, mark_tree
+from egparse.structures.second_order.projective import inside_outside, scaled_inside_outside
+from egparse.structures.second_order.projective_log import LOG, k_best, log_inside_outside
+from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import SearchWorkspace, chu_liu_edmonds
-from egparse.types import Arcs, Floats, Ints, Longs, UInt8s, UInt32s
+from egparse.structures.trees.dependency_trees import BestTree
+from egparse.types import Arcs, Floats, Ints, Longs, Mask, UInt8s, UInt32s
 
 SCHEDULE = loopy.Schedule()
 """The schedule of loopy belief propagation, in training and parsing."""
@@ -68,34 +74,51 @@ class Batch(NamedTuple):
     probabilities: Floats
 
 
-class Decoder:
-    """Parses with one model, and holds the buffers and workspaces for sentences of up to
-    ``longest`` words.
+class SecondOrderDecoder(Decoder):
+    """Parses with one model; a sentence without a tree gets that of the decoder that ``pruner``
+    returns.
     """
 
-    def __init__(self, model: KernelModel, longest: int) -> None:
-        self.model = model
-        self.work = new_work(longest, model.structure)
+    def __init__(
+        self, model: KernelModel, longest: int, pruner: Callable[[], Decoder] | None = None
+    ) -> None:
+        self.single_root, self._pruner = model.structure.single_root, pruner
+        self._model, self._work = model, new_work(longest, model.structure)
 
-    def parse(self, batch: Batch, candidates: Arcs = ALL_CANDIDATES) -> None:
+    def parse_batch(self, batch: Batch, candidates: Arcs = ALL_CANDIDATES) -> None:
         """Parse the waiting sentences, over the given ``candidates`` if there are any."""
-        parse_batch(batch, candidates, self.model, self.work)
+        parse_batch(batch, candidates, self._model, self._work)
         out_of_range = batch.states == OUT_OF_RANGE
         if np.count_nonzero(out_of_range):
             batch.states[out_of_range] = WAITING
-            work = self.work._replace(scaled=None, logarithms=True)
-            parse_batch(batch, candidates, self.model, work)
+            work = self._work._replace(scaled=None, logarithms=True)
+            parse_batch(batch, candidates, self._model, work)
 
-    def parse_sentence(
-        self, values: Ints, heads: Ints, probabilities: Floats, candidates: Arcs = ALL_CANDIDATES
-    ) -> bool:
-        """Parse one sentence with column values (n + 1, columns), and write its heads and their
-        probabilities (n,); False if it has no tree.
-        """
-        starts = np.array([0, len(heads)], dtype=np.int64)
-        states = np.full(1, WAITING, dtype=np.uint8)
-        self.parse(Batch(values, starts, states, heads, probabilities), candidates)
-        return bool(states[0] == PARSED)
+    def together(self, values: Ragged[Ints], chosen: Mask, out: HeadsWithProbabilities) -> Mask:
+        states = np.where(chosen, np.uint8(WAITING), np.uint8(SKIPPED))
+        starts = values.starts - np.arange(len(values.starts))
+        self.parse_batch(Batch(values.flat, starts, states, *out))
+        parsed: Mask = states == PARSED
+        return parsed
+
+    def whole(self, values: Ints, limits: SentenceArcs | None) -> HeadsWithProbabilities | None:
+        """See ``Decoder``: over the candidate arcs that the constraints allow."""
+        candidates = ALL_CANDIDATES
+        if limits is not None:
+            candidates = allowed_arcs(
+                values, self._model.arc_filter, limits, self.single_root, self._work.buffers.arcs
+            )
+            if not len(candidates):
+                return None
+        tree, states = HeadsWithProbabilities.none(len(values) - 1), np.full(1, WAITING, np.uint8)
+        starts = np.array([0, len(values) - 1], dtype=np.int64)
+        self.parse_batch(Batch(values, starts, states, *tree), candidates)
+        return tree if states[0] == PARSED else None
+
+    def without_tree(self, values: Ints, limits: SentenceArcs | None) -> HeadsWithProbabilities:
+        if self._pruner is None:
+            return super().without_tree(values, limits)
+        return self._pruner().parse(values, limits)
 
 
 @njit
@@ -258,3 +281,67 @@ def _write_probabilities(
         dependent = graph.arcs[a, 1]
         if heads[dependent] == graph.arcs[a, 0]:
             probabilities[dependent - 1] = min(1.0, marginals[a])
+
+
+_CANDIDATE_FACTOR = 2
+"""How many times ``k`` candidate trees are ranked by score where arcs may cross."""
+
+
+def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
+    """Up to ``k`` trees of a sentence with column values (n + 1, columns), best first; none if the
+    arcs that the pruner keeps have no tree.
+
+    See ``SecondOrderParser.k_best_of``.
+    """
+    if len(values) == 1:
+        return []
+    work = new_work(len(values) - 1, model.structure)
+    codes, parts = build_parts(values, ALL_CANDIDATES, model, work)
+    if len(parts.graph.arcs) == 0:
+        return []
+    n_labels = len(parts.labels.labels)
+    scores, places = np.empty(parts.graph.pairs[-1] + n_labels), work.buffers.places
+    pooled, shares = np.empty(parts.graph.pairs[-1]), np.empty(n_labels)
+    visit_parts(codes, model.templates, parts, scores, model.weights, places, False)
+    sum_labels(parts, scores / model.temperature, pooled, shares)
+    graph, single_root = parts.graph, model.structure.single_root
+    if model.structure.projective:
+        log_z = inside_outside(graph, pooled, single_root, np.empty(len(pooled)))
+        trees = k_best(graph, pooled, k, single_root)
+    else:
+        log_z, trees = _k_best_crossing(graph, pooled, k, single_root)
+    return [ScoredTree(tree.heads[1:], min(0.0, tree.score - log_z)) for tree in trees]
+
+
+def _k_best_crossing(
+    graph: ArcGraph, potentials: Floats, k: int, single_root: bool
+) -> tuple[float, list[BestTree]]:
+    """The estimate of log Z that ``SecondOrderParser.k_best_of`` describes, and trees by descending
+    score; none if there is no tree.
+    """
+    size, m = len(graph.into) - 1, len(graph.arcs)
+    marginals = np.empty(len(potentials))
+    work = loopy.workspace(size - 1, is_projective=False)
+    log_z = loopy.propagate(
+        graph, potentials, False, single_root, SCHEDULE, True, marginals, work
+    ).log_partition
+    log_marginals = np.full((size, size), -np.inf)
+    with np.errstate(divide="ignore"):
+        log_marginals[graph.arcs[:, 0], graph.arcs[:, 1]] = np.log(marginals[:m])
+    candidates = nonprojective.k_best(log_marginals, _CANDIDATE_FACTOR * k, single_root)
+    if not candidates:
+        return -np.inf, []
+    trees = sorted(
+        (BestTree(tree.heads, _score(graph, potentials, tree.heads)) for tree in candidates),
+        key=lambda tree: -tree.score,
+    )
+    log_sum_of_trees = float(log_sum(np.array([tree.score for tree in trees])))
+    are_all = len(candidates) < _CANDIDATE_FACTOR * k
+    return log_sum_of_trees if are_all else max(log_z, log_sum_of_trees), trees[:k]
+
+
+def _score(graph: ArcGraph, potentials: Floats, heads: Ints) -> float:
+    """The sum of the potentials of a tree's parts; its arcs are candidates."""
+    parts = np.empty(len(potentials))
+    mark_tree(graph, heads, parts)
+    return float(potentials[parts > 0.0].sum())

@@ -13,22 +13,17 @@ import numpy as np
 from egparse.features.arcs import MAX_TEMPLATES
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.arc_parser import Parser
-from egparse.parsing.candidates import candidate_arcs
+from egparse.parsing.candidates import MOST_LABELS, ArcLabelDictionary
 from egparse.parsing.columns import arc_column_names
-from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, constrain_arcs
-from egparse.parsing.label_candidates import MOST_LABELS, ArcLabelDictionary
-from egparse.parsing.long_sentences import LONGEST, WINDOW, parse_in_pieces
-from egparse.parsing.parser import AnyParser, HeadsWithProbabilities, ScoredTree
-from egparse.parsing.second_order.decode import (
-    PARSED,
-    SKIPPED,
-    WAITING,
-    Batch,
-    Decoder,
+from egparse.parsing.parser import AnyParser, ScoredTree
+from egparse.parsing.second_order.decode import SecondOrderDecoder, k_best_trees
+from egparse.parsing.second_order.parts import (
+    KernelModel,
+    Pruning,
+    Structure,
+    Templates,
+    compile_templates,
 )
-from egparse.parsing.second_order.features import Templates, compile_templates
-from egparse.parsing.second_order.k_best import k_best_trees
-from egparse.parsing.second_order.parts import KernelModel, Pruning, Structure
 from egparse.parsing.tree_inference import Trees
 from egparse.storage.arrays import pack_weights
 from egparse.storage.ragged import Ragged
@@ -44,8 +39,7 @@ from egparse.storage.schema import (
     Stored,
     Strings,
 )
-from egparse.structures.trees.dependency_trees import NO_HEAD
-from egparse.types import Ints, Mask, Singles
+from egparse.types import Ints, Singles
 
 _TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
 
@@ -96,15 +90,12 @@ class SecondOrderParser(AnyParser):
     labels: tuple[str, ...] = ()
 
     def over(self, columns: Columns) -> SecondOrderParser:
-        """See ``AnyParser``."""
         return replace(self, pruner=self.pruner.over(columns))
 
     def reduced(self, config: Any = None, columns: Columns | None = None) -> SecondOrderParser:
-        """See ``AnyParser``."""
         return replace(super().reduced(), pruner=self.pruner.reduced())
 
     def sentences(self, words: Words) -> Ragged[Ints]:
-        """See ``AnyParser``."""
         return self.pruner.sentences(words)
 
     @property
@@ -129,6 +120,13 @@ class SecondOrderParser(AnyParser):
         model = self.kernel_model(with_probabilities=True)
         return k_best_trees(values, k, model) or self.pruner.k_best_of(values, k)
 
+    def decoder(self, longest: int, with_probabilities: bool) -> SecondOrderDecoder:
+        return SecondOrderDecoder(
+            self.kernel_model(with_probabilities),
+            longest,
+            lambda: self.pruner.decoder(longest, with_probabilities),
+        )
+
     def kernel_model(self, with_probabilities: bool = False) -> KernelModel:
         """The parser as compiled kernels take it."""
         return KernelModel(
@@ -143,85 +141,7 @@ class SecondOrderParser(AnyParser):
             self.temperature if with_probabilities else 0.0,
         )
 
-    def _parse(
-        self, words: Words, constraints: ArcConstraints | None, with_probabilities: bool
-    ) -> HeadsWithProbabilities:
-        """Sentences of up to ``LONGEST`` words are parsed all at once, then constrained ones, then
-        long ones in pieces, then by the pruner what is left.
-        """
-        model = self.kernel_model(with_probabilities)
-        n_words, lengths = len(words.form_ids), words.starts[1:] - words.starts[:-1]
-        is_long = lengths > LONGEST
-        is_short = (lengths > 0) & ~is_long
-        is_free: Mask = is_short
-        if constraints is not None:
-            is_free, is_long = (each & ~constraints.constrained for each in (is_short, is_long))
-        states = np.full(len(lengths), SKIPPED, dtype=np.uint8)
-        states[is_free] = WAITING
-        decoder = Decoder(model, int(lengths[is_short].max(initial=1)))
-        batch = Batch(
-            self.pruner.columns.values(words),
-            words.starts,
-            states,
-            np.full(n_words, NO_HEAD, dtype=np.int32),
-            np.ones(n_words),
-        )
-        decoder.parse(batch)
-        parsed = batch.states == PARSED
-        if constraints is not None:
-            for i in (is_short & ~is_free).nonzero()[0]:
-                parsed[i] = self._parse_constrained(batch, int(i), constraints, decoder)
-        for i in is_long.nonzero()[0]:
-            parsed[i] = self._parse_in_pieces(batch, int(i), model)
-        left = np.repeat(~parsed, lengths)
-        if np.count_nonzero(left):
-            by_pruner = self.pruner.predict_with_probabilities(words, constraints)
-            batch.heads[left] = by_pruner.heads[left]
-            batch.probabilities[left] = by_pruner.probabilities[left]
-        if constraints is not None:
-            is_fixed = (constraints.heads != FREE) & (batch.heads == constraints.heads)
-            batch.probabilities[is_fixed] = 1.0
-        return HeadsWithProbabilities(batch.heads, batch.probabilities)
-
-    def _parse_constrained(
-        self, batch: Batch, i: int, constraints: ArcConstraints, decoder: Decoder
-    ) -> bool:
-        """Parse sentence ``i`` over the candidate arcs that its constraints allow; False if they
-        have no tree.
-        """
-        first, end = batch.starts[i], batch.starts[i + 1]
-        values, room = batch.values[first + i : end + i + 1], decoder.work.buffers.arcs
-        count = candidate_arcs(values, self.pruner.arc_filter, room)
-        fixed, forbidden = constraints.arcs(i, first, end)
-        count = constrain_arcs(room, count, fixed, forbidden, self.single_root, room)
-        return count != NO_TREE and decoder.parse_sentence(
-            values, batch.heads[first:end], batch.probabilities[first:end], room[:count].copy()
-        )
-
-    def _parse_in_pieces(self, batch: Batch, i: int, model: KernelModel) -> bool:
-        """Parse a long sentence ``i``; False if one of its pieces has no tree."""
-        first, end = batch.starts[i], batch.starts[i + 1]
-        values, probabilities = (
-            batch.values[first + i : end + i + 1],
-            batch.probabilities[first:end],
-        )
-        decoder, all_parsed = Decoder(model, WINDOW), True
-
-        def parse(start: int, stop: int) -> Ints:
-            nonlocal all_parsed
-            piece = np.concatenate([values[:1], values[1 + start : 1 + stop]])
-            heads = np.zeros(stop - start, dtype=np.int32)
-            parsed = decoder.parse_sentence(piece, heads, probabilities[start:stop])
-            all_parsed = all_parsed and parsed
-            return heads
-
-        batch.heads[first:end] = parse_in_pieces(
-            int(end - first), parse, single_root=self.single_root
-        )
-        return all_parsed
-
     def to_payload(self) -> dict[str, Any]:
-        """Plain data for the model file."""
         return {
             "pruner": self.pruner.to_payload(),
             "pruning": {
@@ -279,7 +199,6 @@ class StoredParser:
 
     @staticmethod
     def from_payload(stored: Stored, columns: Columns, name: str) -> Parser | SecondOrderParser:
-        """See ``Parser.from_payload``."""
         is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
         return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
 

@@ -1,27 +1,199 @@
-"""The parts of a sentence that are scored: the arcs that the pruner keeps, their labels and pairs;
-with the model and the workspaces that the kernels take.
+"""The parts of a sentence that the second-order parser scores, over one table of weights: the arcs
+that the pruner keeps, their labels, siblings and grandparents; with the model and the workspaces
+that the kernels take.
+
+The parts of a sentence are the parts of its graph (``structures.second_order.arc_graph``), followed
+by one for each candidate label of each arc; an arc of a tree has one label. Labels are summed out
+into their arcs before inference; their marginals are computed from those of the arcs after it.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.features.arcs import score_arcs
-from egparse.parsing.candidates import ArcFilter, candidate_arcs
-from egparse.parsing.label_candidates import ArcLabelDictionary, candidate_labels, with_correct
-from egparse.parsing.second_order.features import Codes, Parts, Templates, encode
-from egparse.parsing.tree_inference import scatter
+from egparse.compilation import copy_numbers, njit
+from egparse.features.arcs import (
+    ArcCodes,
+    ArcLabels,
+    ArcTemplates,
+    add_arcs,
+    compile_arc_templates,
+    encode_sentence,
+    score_arcs,
+    visit_labels,
+)
+from egparse.features.pairs import (
+    GRANDPARENT_PLACES,
+    SIBLING_PLACES,
+    PairCodes,
+    PairTemplates,
+    compile_pair_templates,
+    encode_pairs,
+    visit_pairs,
+)
+from egparse.parsing.candidates import (
+    ALL_CANDIDATES,
+    ArcFilter,
+    ArcLabelDictionary,
+    candidate_labels,
+    list_arcs,
+    with_correct,
+)
+from egparse.parsing.columns import BETWEEN
+from egparse.parsing.tree_inference import Buffers, scatter
 from egparse.structures.second_order import loopy
-from egparse.structures.second_order.arc_graph import lay_out
+from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import SearchWorkspace, search_workspace
 from egparse.types import Arcs, Floats, Ints, Singles, UInt32s
 
-ALL_CANDIDATES = np.empty((0, 2), dtype=np.int16)
-"""In the place of given candidate arcs: those of the arc filter."""
+
+class Templates(NamedTuple):
+    """Compiled templates of the four kinds."""
+
+    arcs: ArcTemplates
+    labels: ArcTemplates
+    siblings: PairTemplates
+    grandparents: PairTemplates
+
+
+class Codes(NamedTuple):
+    """The hashed templates of one sentence."""
+
+    arcs: ArcCodes
+    labels: ArcCodes
+    siblings: PairCodes
+    grandparents: PairCodes
+
+
+class Parts(NamedTuple):
+    """The parts of one sentence; the labels start at ``graph.pairs[-1]``."""
+
+    graph: ArcGraph
+    labels: ArcLabels
+
+
+def compile_templates(
+    arcs: ArcTemplates,
+    columns: Sequence[str],
+    siblings: Sequence[str],
+    grandparents: Sequence[str],
+    labels: Sequence[str],
+) -> Templates:
+    """Compile all templates over the named columns; those of arcs are given compiled.
+
+    Raises:
+        ConfigError: a template that cannot be read.
+    """
+    return Templates(
+        arcs,
+        compile_arc_templates(labels, columns, BETWEEN),
+        compile_pair_templates(siblings, SIBLING_PLACES, columns, 1),
+        compile_pair_templates(grandparents, GRANDPARENT_PLACES, columns, 2),
+    )
+
+
+@njit(separate=True)
+def encode(values: Ints, templates: Templates) -> Codes:
+    """Hash the templates of a sentence: ``values`` is (n + 1, columns), row 0 the root."""
+    return Codes(
+        encode_sentence(values, templates.arcs),
+        encode_sentence(values, templates.labels),
+        encode_pairs(values, templates.siblings),
+        encode_pairs(values, templates.grandparents),
+    )
+
+
+@njit(separate=True)
+def visit_parts(
+    codes: Codes,
+    templates: Templates,
+    parts: Parts,
+    values: Floats,
+    weights: Singles,
+    places: UInt32s,
+    is_change: bool,
+) -> float:
+    """Write the scores of all parts to ``values``; or, if ``is_change``, add ``values`` times the
+    features to the weights and return the exact change of |w|^2.
+
+    One kernel for both, as it takes seconds to compile.
+    """
+    graph = parts.graph
+    of_labels = values[graph.pairs[graph.arcs.shape[0]] :]
+    if is_change:
+        norm_change = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
+    else:
+        norm_change = 0.0
+        score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, values)
+        of_labels[:] = 0.0
+    norm_change += visit_pairs(
+        graph, codes.siblings, codes.grandparents, weights, values, is_change
+    )
+    norm_change += visit_labels(
+        codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
+    )
+    return float(norm_change)
+
+
+@njit
+def sum_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
+    """Sum labels out: write the potentials of the graph's parts, in which an arc includes its
+    labels, to ``pooled``, and the probability of each label given its arc to ``shares`` (labels,)::
+
+        pooled[a] = potentials[a] + log sum over labels k of a: exp potentials[n + k]
+    """
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    copy_numbers(potentials[:n], pooled)
+    for a in range(starts.shape[0] - 1):
+        first, end = starts[a], starts[a + 1]
+        if first == end:
+            continue
+        highest, total = -np.inf, 0.0
+        for k in range(first, end):
+            highest = max(highest, potentials[n + k])
+        if highest == -np.inf:
+            pooled[a] = -np.inf
+            shares[first:end] = 0.0
+            continue
+        for k in range(first, end):
+            shares[k] = math.exp(potentials[n + k] - highest)
+            total += shares[k]
+        for k in range(first, end):
+            shares[k] /= total
+        pooled[a] += highest + math.log(total)
+
+
+@njit
+def best_labels(parts: Parts, potentials: Floats, pooled: Floats, shares: Floats) -> None:
+    """As ``sum_labels`` with the maximum over labels in the place of the log-sum: the best label
+    has the share 1.
+    """
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    copy_numbers(potentials[:n], pooled)
+    shares[:] = 0.0
+    for a in range(starts.shape[0] - 1):
+        if starts[a] == starts[a + 1]:
+            continue
+        best = starts[a]
+        for k in range(starts[a], starts[a + 1]):
+            if potentials[n + k] > potentials[n + best]:
+                best = k
+        shares[best] = 1.0
+        pooled[a] += potentials[n + best]
+
+
+@njit
+def share_out(parts: Parts, shares: Floats, marginals: Floats) -> None:
+    """Write the marginals of labels: ``marginals[n + k] = shares[k] * marginals[a]``."""
+    starts, n = parts.labels.starts, parts.graph.pairs[-1]
+    for a in range(starts.shape[0] - 1):
+        for k in range(starts[a], starts[a + 1]):
+            marginals[n + k] = shares[k] * marginals[a]
 
 
 class Pruning(NamedTuple):
@@ -60,19 +232,6 @@ class KernelModel(NamedTuple):
     temperature: float
 
 
-class Buffers(NamedTuple):
-    """Room for one sentence of up to a given length; ``square`` and ``marginals`` are flat matrices
-    [head, dependent].
-    """
-
-    arcs: Arcs
-    scores: Floats
-    places: UInt32s
-    square: Floats
-    marginals: Floats
-    heads: Ints
-
-
 class Work(NamedTuple):
     """Buffers, and the workspaces of the algorithms that are to be used; None for all others.
 
@@ -91,18 +250,9 @@ class Work(NamedTuple):
 
 def new_work(longest: int, structure: Structure) -> Work:
     """Buffers and workspaces for sentences of up to ``longest`` words."""
-    cells = (longest + 1) ** 2
-    buffers = Buffers(
-        np.empty((cells, 2), dtype=np.int16),
-        np.empty(cells),
-        np.empty(4096, dtype=np.uint32),
-        np.empty(cells),
-        np.empty(cells),
-        np.empty(longest + 1, dtype=np.int32),
-    )
     is_projective = structure.projective
     return Work(
-        buffers,
+        Buffers.of(longest),
         projective.workspace(longest) if is_projective else None,
         None if is_projective else nonprojective.workspace(longest),
         None if is_projective else search_workspace(longest),
@@ -148,12 +298,8 @@ def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> tup
     candidates have no tree.
     """
     codes, buffers, size = encode(values, model.templates), work.buffers, values.shape[0]
-    count = candidates.shape[0]
-    for a in range(count):
-        buffers.arcs[a, 0], buffers.arcs[a, 1] = candidates[a, 0], candidates[a, 1]
-    if count == 0:
-        count = candidate_arcs(values, model.arc_filter, buffers.arcs)
-    arcs, scores = buffers.arcs[:count], buffers.scores
+    arcs = list_arcs(values, candidates, model.arc_filter, buffers.arcs)
+    scores = buffers.scores
     square = buffers.square[: size * size].reshape((size, size))
     marginals = buffers.marginals[: size * size].reshape((size, size))
     score_arcs(codes.arcs, model.templates.arcs, arcs, model.pruner, buffers.places, scores)
@@ -163,7 +309,7 @@ def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> tup
     )
     if not log_z > -np.inf:
         return codes, np.empty((0, 2), dtype=np.int16)
-    for a in range(count):
+    for a in range(arcs.shape[0]):
         scores[a] = marginals[arcs[a, 0], arcs[a, 1]]
     return codes, _most_probable(arcs, scores, model.pruning, size)
 

@@ -4,19 +4,16 @@ that the pruner keeps.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from copy import copy
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 
-from egparse.compilation import copy_numbers, njit
-from egparse.learners.completion import not_all, some_of
-from egparse.learners.problem import NONE, Problem
-from egparse.parsing.label_candidates import NO_LABEL
+from egparse.compilation import njit
+from egparse.parsing.arc_problem import HashedProblem
+from egparse.parsing.candidates import NO_LABEL
 from egparse.parsing.second_order.decode import ANNEALING
-from egparse.parsing.second_order.features import (
+from egparse.parsing.second_order.parts import (
     Codes,
     Parts,
     Templates,
@@ -31,22 +28,22 @@ from egparse.structures.second_order.annealing import find_tree
 from egparse.structures.second_order.arc_graph import mark_tree
 from egparse.structures.second_order.projective import inside_outside
 from egparse.structures.second_order.projective_log import best_tree, k_best
-from egparse.types import Floats, Ints, Mask, Shorts, Singles
+from egparse.types import Floats, Ints, Longs, Mask, Shorts
 
 Inference = Literal["exact", "loopy"]
 
 
-class SecondOrderProblem(Problem):
-    """Sentence ``i`` has the hashed ``codes[i]``, the ``parts[i]``, the correct ``heads[i]`` and
-    label ranks ``ranks[i]``.
+class SecondOrderProblem(HashedProblem):
+    """Sentence ``i`` has the correct label ranks ``ranks[i]`` beside its heads; a word without a
+    head has no label either. The correct structure is held in float32.
 
-    A correct tree may be non-projective for projective inference: its features enter v, but its
-    loss may fall below 0. With loopy inference, marginals are pseudo-marginals and log Z is an
-    estimate (``structures.second_order.loopy``): any loss may be below 0. ``calls`` counts the
-    calls of ``marginals``, ``unconverged`` those in which messages did not converge.
-
-    ``known`` is as in ``arc_problem.TreeProblem``; a word without a head has no label either.
+    With loopy inference, marginals are pseudo-marginals and log Z is an estimate
+    (``structures.second_order.loopy``): any loss may be below 0. ``calls`` counts the calls of
+    ``marginals``, ``unconverged`` those in which messages did not converge.
     """
+
+    _codes: Sequence[Codes]
+    _parts: Sequence[Parts]
 
     def __init__(
         self,
@@ -63,110 +60,92 @@ class SecondOrderProblem(Problem):
         schedule: loopy.Schedule,
         known: Sequence[Mask] | None = None,
     ) -> None:
-        self._heads_of, self._ranks, self._known = heads, ranks, known
-        self.partial = NONE if known is None else not_all(known)
-        self.weights = np.zeros(1 << bits, dtype=np.float32)
-        self._codes, self._parts, self._templates = codes, parts, templates
-        self._is_projective, self._single_root = trees == "projective", single_root
+        self._ranks, self._templates, self._is_projective = ranks, templates, trees == "projective"
         self._is_exact, self._schedule = inference == "exact", schedule
-        sizes = [int(each.graph.pairs[-1]) + len(each.labels.labels) for each in parts]
-        self.part_starts = np.cumsum([0, *sizes], dtype=np.int64)
-        self._gold = np.zeros(self.part_starts[-1], dtype=np.float32)
-        for i, (start, end) in enumerate(itertools.pairwise(self.part_starts)):
-            _mark(parts[i], heads[i], ranks[i], self._gold[start:end])
-        self._make_room()
         self.calls = 0
         self.unconverged = 0
+        super().__init__(
+            codes=codes,
+            parts=parts,
+            sizes=[int(each.graph.pairs[-1]) + len(each.labels.labels) for each in parts],
+            heads=heads,
+            bits=bits,
+            single_root=single_root,
+            known=known,
+            precision=np.float32,
+        )
+        for i, (graph, candidates) in enumerate(parts):
+            gold, n = np.zeros(self._size(i)), graph.pairs[-1]
+            mark_tree(graph, np.concatenate([[-1], heads[i]]).astype(np.int32), gold[:n])
+            arc_of, correct = self._labelled(i)
+            is_correct = (correct != NO_LABEL) & (candidates.labels == correct)
+            gold[n:] = (gold[arc_of] > 0) & is_correct
+            self.set_target(i, gold)
 
     def _make_room(self) -> None:
-        """Buffers for the largest sentence."""
-        most = int(np.diff(self.part_starts).max(initial=1))
-        words = max((len(correct) for correct in self._heads_of), default=1)
-        self._scores, self._cost, self._correct, self._pooled, self._shares = np.empty((5, most))
-        self._groups = np.empty(most, dtype=np.int16)
-        self._places = np.empty(4096, dtype=np.uint32)
+        super()._make_room()
+        self._pooled, self._shares = np.empty((2, len(self._scores)))
+        self._groups = np.empty(len(self._scores), dtype=np.int16)
         # exact inference allocates its charts itself
-        self._work = loopy.workspace(
-            1 if self._is_exact else words, is_projective=self._is_projective
-        )
-        self._heads = np.empty(words + 1, dtype=np.int32)
+        words = 1 if self._is_exact else len(self._heads) - 1
+        self._work = loopy.workspace(words, is_projective=self._is_projective)
 
-    def gold(self, i: int) -> Floats:
-        """One on the parts of the correct tree and its labels, or the probability of each part in
-        the target, rounded to float32.
-        """
-        start, end = self.part_starts[i], self.part_starts[i + 1]
-        out = self._correct[: end - start]
-        out[:] = self._gold[start:end]
-        return out
+    def arcs(self, i: int) -> Shorts:
+        return self._parts[i].graph.arcs
 
-    def set_target(self, i: int, target: Floats) -> float:
-        """Learn sentence i from the probabilities of parts ``target`` from now on; returns 0."""
-        self._gold[self.part_starts[i] : self.part_starts[i + 1]] = target
-        return 0.0
+    def _labelled(self, i: int) -> tuple[Longs, Ints]:
+        """The arc of each candidate label, and the correct label rank of the word that it is to."""
+        arcs, labels = self.arcs(i), self._parts[i].labels
+        arc_of = np.repeat(np.arange(len(arcs)), np.diff(labels.starts))
+        return arc_of, self._ranks[i][arcs[arc_of, 1] - 1]
 
     def allowed(self, i: int) -> Mask:
         """The arcs to words without a head and those from the annotated heads; the annotated labels
         of these; and all pairs, which are ruled out where one of their arcs is.
         """
-        out = np.ones(self.part_starts[i + 1] - self.part_starts[i], dtype=np.bool_)
+        allowed = super().allowed(i)
         if self._known is not None:
-            _allow(self._parts[i], self._heads_of[i], self._ranks[i], self._known[i], out)
-        return out
+            parts, (arc_of, ranks) = self._parts[i], self._labelled(i)
+            is_free = (ranks == NO_LABEL) | ~self._known[i][self.arcs(i)[arc_of, 1] - 1]
+            allowed[parts.graph.pairs[-1] :] = is_free | (parts.labels.labels == ranks)
+        return allowed
 
     def groups(self, i: int) -> Shorts:
         """Arcs with their labels, siblings with START, stops and grandparents, by their dependent:
         a tree has at most one of each.
         """
-        out = self._groups[: self.part_starts[i + 1] - self.part_starts[i]]
+        out = self._groups[: self._size(i)]
         _group(self._parts[i], out)
         return out
 
-    def division(self, i: int) -> tuple[Shorts, bool]:
-        """The dependent of each arc; labels and pairs of arcs are in no group."""
-        arcs = self._parts[i].graph.arcs
-        out = self._groups[: self.part_starts[i + 1] - self.part_starts[i]]
-        out[: len(arcs)] = arcs[:, 1]
-        out[len(arcs) :] = -1
-        return out, False
-
-    def cost(self, i: int) -> Floats:
-        """Minus one on the correct arcs, 0 elsewhere: with the constant, each word with a wrong
-        head costs one. In general minus the target on arcs: each word with a head costs the
-        probability that it is wrong.
-        """
-        start, m = self.part_starts[i], len(self._parts[i].graph.arcs)
-        out = self._cost[: self.part_starts[i + 1] - start]
-        out[:] = 0.0
-        out[:m] = -self._gold[start : start + m]
-        if self._known is not None:
-            out[:m] *= self._known[i][self._parts[i].graph.arcs[:, 1] - 1]
-        return out
-
-    def cost_constant(self, i: int) -> float:
-        """The number of correct arcs among the candidates."""
-        if self._known is not None:
-            return -float(self.cost(i).sum())
-        start = self.part_starts[i]
-        return float(self._gold[start : start + len(self._parts[i].graph.arcs)].sum())
-
     def scores(self, i: int) -> Floats:
         """Scores of all parts."""
-        out = self._scores[: self.part_starts[i + 1] - self.part_starts[i]]
-        visit_parts(
-            self._codes[i], self._templates, self._parts[i], out, self.weights, self._places, False
-        )
+        out = self._scores[: self._size(i)]
+        self._visit(i, out, False)
         return out
+
+    def add(self, i: int, changes: Floats) -> float:
+        """Add changes, times the features of the parts, to w; returns the change of |w|^2."""
+        return self._visit(i, changes, True)
+
+    def _visit(self, i: int, values: Floats, is_change: bool) -> float:
+        codes, parts, weights = self._codes[i], self._parts[i], self.weights
+        return float(
+            visit_parts(codes, self._templates, parts, values, weights, self._places, is_change)
+        )
+
+    def _room(self, i: int) -> tuple[Floats, Floats]:
+        """Buffers for the parts of the graph and for labels."""
+        n = int(self._parts[i].graph.pairs[-1])
+        return self._pooled[:n], self._shares[: self._size(i) - n]
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         """Exact or loopy, with labels summed out."""
-        parts = self._parts[i]
-        n = parts.graph.pairs[-1]
-        pooled, shares = self._pooled[:n], self._shares[: len(out) - n]
+        parts, (pooled, shares) = self._parts[i], self._room(i)
         sum_labels(parts, potentials, pooled, shares)
         self.calls += 1
         if self._is_exact:
-            log_z = inside_outside(parts.graph, pooled, self._single_root, out[:n])
+            log_z = inside_outside(parts.graph, pooled, self._single_root, out[: len(pooled)])
         else:
             outcome = loopy.propagate(
                 parts.graph,
@@ -175,7 +154,7 @@ class SecondOrderProblem(Problem):
                 self._single_root,
                 self._schedule,
                 True,
-                out[:n],
+                out[: len(pooled)],
                 self._work,
             )
             self.unconverged += outcome.residual > self._schedule.residual
@@ -187,25 +166,22 @@ class SecondOrderProblem(Problem):
         """The best tree; with loopy inference a tree of high score, the best one that annealing
         meets.
         """
-        parts = self._parts[i]
-        n = parts.graph.pairs[-1]
-        pooled, shares = self._pooled[:n], self._shares[: len(out) - n]
+        parts, (pooled, shares), single_root = self._parts[i], self._room(i), self._single_root
         best_labels(parts, potentials, pooled, shares)
         heads = self._heads[: len(parts.graph.into) - 1]
-        score = (
-            best_tree(parts.graph, pooled, self._single_root, heads)
-            if self._is_exact
-            else find_tree(
+        if self._is_exact:
+            score = best_tree(parts.graph, pooled, single_root, heads)
+        else:
+            score = find_tree(
                 parts.graph,
                 pooled,
                 self._is_projective,
-                self._single_root,
+                single_root,
                 ANNEALING,
                 heads,
                 self._work,
             )
-        )
-        mark_tree(parts.graph, heads, out[:n])
+        mark_tree(parts.graph, heads, out[: len(pooled)])
         share_out(parts, shares, out)
         return float(score)
 
@@ -213,97 +189,23 @@ class SecondOrderProblem(Problem):
         """Up to k best trees, each with its best labels, (trees, parts), best first; one with loopy
         inference.
         """
-        parts = self._parts[i]
-        n = parts.graph.pairs[-1]
-        best = np.zeros((1, len(potentials)))
         if not self._is_exact:
+            best = np.zeros((1, len(potentials)))
             self.argmax(i, potentials, best[0])
             return best
-        pooled, shares = self._pooled[:n], self._shares[: len(potentials) - n]
+        parts, (pooled, shares) = self._parts[i], self._room(i)
         best_labels(parts, potentials, pooled, shares)
         trees = k_best(parts.graph, pooled, k, self._single_root)
         rows = np.zeros((len(trees), len(potentials)))
         for row, tree in zip(rows, trees, strict=True):
-            mark_tree(parts.graph, tree.heads, row[:n])
+            mark_tree(parts.graph, tree.heads, row[: len(pooled)])
             share_out(parts, shares, row)
         return rows
 
-    def add(self, i: int, changes: Floats) -> float:
-        """Add changes, times the features of the parts, to w; returns the change of |w|^2."""
-        return float(
-            visit_parts(
-                self._codes[i],
-                self._templates,
-                self._parts[i],
-                changes,
-                self.weights,
-                self._places,
-                True,
-            )
-        )
-
-    def vectors(self) -> tuple[Singles]:
-        """The hashed table."""
-        return (self.weights,)
-
-    def with_own_weights(self) -> SecondOrderProblem:
-        """The same sentences with a separate table of weights."""
-        other = copy(self)
-        other.weights = np.zeros_like(self.weights)
+    def view(self, first: int, end: int) -> Self:
+        other = super().view(first, end)
+        other._ranks = self._ranks[first:end]
         return other
-
-    def shard(self, first: int, end: int) -> SecondOrderProblem:
-        """Some of the sentences, with weights and buffers of their own."""
-        return self.view(first, end).with_own_weights()
-
-    def view(self, first: int, end: int) -> SecondOrderProblem:
-        """Some of the sentences, with the weights of this problem and buffers of their own."""
-        other, of_shard = copy(self), slice(first, end)
-        other._codes, other._parts = self._codes[of_shard], self._parts[of_shard]
-        other._heads_of, other._ranks = self._heads_of[of_shard], self._ranks[of_shard]
-        other._known = None if self._known is None else self._known[of_shard]
-        starts = self.part_starts[first : end + 1]
-        other._gold = self._gold[starts[0] : starts[-1]]
-        other.part_starts = starts - starts[0]
-        other.partial = some_of(self.partial, first, end)
-        other._make_room()
-        return other
-
-
-@njit
-def _mark(parts: Parts, heads: Ints, ranks: Ints, gold: Singles) -> None:
-    """Write one on the parts of the correct tree and on its labels that are known, 0 elsewhere."""
-    graph, labels = parts.graph, parts.labels
-    n = graph.pairs[-1]
-    whole = np.empty(heads.shape[0] + 1, dtype=np.int32)
-    whole[0] = -1
-    copy_numbers(heads, whole[1:])
-    marked = np.zeros(n)
-    mark_tree(graph, whole, marked)
-    gold[:] = 0.0
-    for r in range(n):
-        gold[r] = marked[r]
-    for a in range(graph.arcs.shape[0]):
-        if gold[a] > 0.0:
-            for k in range(labels.starts[a], labels.starts[a + 1]):
-                rank = ranks[graph.arcs[a, 1] - 1]
-                if rank != NO_LABEL and labels.labels[k] == rank:
-                    gold[n + k] = 1.0
-
-
-@njit
-def _allow(parts: Parts, heads: Ints, ranks: Ints, known: Mask, allowed: Mask) -> None:
-    """Write which parts may be in a tree with the known heads and, at these, the known labels."""
-    graph, labels = parts.graph, parts.labels
-    n = graph.pairs[-1]
-    allowed[:] = True
-    for a in range(graph.arcs.shape[0]):
-        word = graph.arcs[a, 1] - 1
-        if not known[word]:
-            continue
-        allowed[a] = heads[word] == graph.arcs[a, 0]
-        for k in range(labels.starts[a], labels.starts[a + 1]):
-            allowed[n + k] = ranks[word] == NO_LABEL or labels.labels[k] == ranks[word]
 
 
 @njit

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from egparse.errors import EgparseError, EmptyCorpusError, one_line
 from egparse.io.corpus import read_corpus, write_corpus
 from egparse.io.output_formats import FORMATS, Frame, piece
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.conversion import batches
 from egparse.sentences import Sentence
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.service.rest.turns import Steps

@@ -7,18 +7,15 @@ from functools import cache
 from itertools import chain
 from pathlib import Path
 
-import numpy as np
 import pytest
 from sample_treebank import quick, sample
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.request import Request
-from egparse.io.conllu import format_sentence
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
-from egparse.sequences.lemma_lexicon import NO_TAG
-from egparse.sequences.lemmatiser import options_of
+from egparse.sequences.lemmatiser import NO_TAG, options_of
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
@@ -56,7 +53,8 @@ def test_it_generalises() -> None:
     copied = [
         a.lower() == b for own in sample("test") for a, b in zip(own.forms, own.lemmas, strict=True)
     ]
-    assert accuracy(trained(), sample("test")) > sum(copied) / len(copied)
+    given = accuracy(trained(), sample("test"), gold_tags=True)
+    assert given >= accuracy(trained(), sample("test")) > sum(copied) / len(copied)
     assert trained().layers == ("upos", "feats", "lemmas")
 
 
@@ -80,7 +78,7 @@ def test_probabilities_are_those_of_lemmas() -> None:
     assert lemmatiser is not None
     request = Request(words, trained().columns, asked=("lemmas",))
     found = lemmatiser.annotate(request)["lemmas"]
-    assert found.values == lemmatiser.predict(words)
+    assert found.values == lemmatiser.predict(words, trained().columns)
     assert ((found.probabilities > 0) & (found.probabilities <= 1)).all()
     options = lemmatiser.options(words)
     for word, (lemma, probability) in enumerate(zip(*found, strict=True)):
@@ -92,12 +90,6 @@ def test_probabilities_are_those_of_lemmas() -> None:
         assert probability >= 1 / len(own.lemmas) - 1e-9
         if len(own.lemmas) == 1:
             assert probability == 1.0
-
-
-def test_given_tags_change_lemmas() -> None:
-    assert accuracy(trained(), sample("test"), gold_tags=True) >= accuracy(
-        trained(), sample("test")
-    )
 
 
 def test_given_lemmas_are_kept_and_others_predicted() -> None:
@@ -140,12 +132,6 @@ def test_faulty_constraints_are_refused() -> None:
     ):
         with pytest.raises(EgparseError, match=text):
             list(trained().annotate([sentence], constraints=[constraints]))
-
-
-def test_the_column_is_written() -> None:
-    (found,) = trained().annotate([without_lemmas(sample("test")[0])])
-    rows = [line.split("\t") for line in format_sentence(found).splitlines() if "\t" in line]
-    assert [row[2] for row in rows if row[0].isdigit()] == list(found.lemmas)
 
 
 def test_empty_sentences_are_no_trouble() -> None:
@@ -226,7 +212,9 @@ def test_lemmas_of_a_base_stay_where_the_corpus_has_none(tmp_path: Path) -> None
     assert "lemmas" in trained().components
     assert "lemmas" in model.components
     lemmatisers = [own.components["lemmas"] for own in (trained(), model)]
-    assert lemmatisers[0].predict(first) == lemmatisers[1].predict(second)
+    assert lemmatisers[0].predict(first, trained().columns) == lemmatisers[1].predict(
+        second, model.columns
+    )
     model.save(tmp_path / "m")
     assert Model.load(tmp_path / "m").layers == model.layers
 
@@ -264,18 +252,6 @@ def test_scripts_that_give_the_same_lemma_are_one_candidate() -> None:
     assert len(set(found.lemmas)) == len(found.lemmas) > 10
     assert options_of(lemmatiser.lexicon, "dogs", ()).lemmas == ("dogs",)
     assert lemmatiser.options_of("xyzzy", NO_TAG).lemmas
-
-
-def test_equal_seeds_give_equal_models() -> None:
-    first, second = (
-        train(sample("train")[:40], sample("dev"), quick(LAYERS)).model for _ in range(2)
-    )
-    assert "lemmas" in first.components
-    assert "lemmas" in second.components
-    assert first.components["lemmas"].lexicon == second.components["lemmas"].lexicon
-    np.testing.assert_array_equal(
-        *(own.components["lemmas"].model.rows.weights for own in (first, second))
-    )
 
 
 def test_the_settings_are_in_the_model() -> None:

@@ -15,21 +15,19 @@ from egparse.learners.completion import not_all, some_of
 from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import NONE, DesignMatrix, Problem
-from egparse.sequences.sequence_eg import (
+from egparse.sequences.problem_kernels import (
     Scratch,
+    SequenceLayout,
     SequenceWeights,
     add_sentence,
     infer,
-    run_steps,
-    score_sentence,
-    start_all,
-    sum_losses,
-)
-from egparse.sequences.sequence_layout import (
-    SequenceLayout,
     lay_out,
     part_of,
+    run_steps,
+    score_sentence,
     sentence_of,
+    start_all,
+    sum_losses,
     write_cost,
     write_gold,
     write_path,
@@ -97,8 +95,7 @@ class SequenceProblem(Problem):
         )
         flat = np.empty(0) if support is None else support.reshape(-1).astype(np.float64)
         self._weights = SequenceWeights(packed, np.zeros_like(flat), flat, n_classes)
-        self._n_labels = n_labels
-        self._n_parts = n_parts
+        self._n_labels, self._n_parts = n_labels, n_parts
         self._make_room()
         self._allowed, self._targets = allowed, dict[int, Floats]()
         self._decided = None if allowed is None else self._words_decided(allowed)
@@ -117,8 +114,7 @@ class SequenceProblem(Problem):
         buffer = np.zeros(max(self._weights.rows.dense.shape[1], self._n_parts))
         scores, cost, trial, marginals, changes = np.empty((5, longest))
         self._scratch = Scratch(work, scores, cost, trial, marginals, changes, buffer)
-        self._gold = np.empty(longest)
-        self._cost = np.empty(longest)
+        self._gold, self._cost = np.empty((2, longest))
 
     @property
     def rows(self) -> WeightRows:
@@ -152,8 +148,7 @@ class SequenceProblem(Problem):
 
     def allowed(self, i: int) -> Mask:
         """The candidates that agree with the annotation, and all bigrams."""
-        out = np.ones(self._size(i), dtype=np.bool_)
-        candidates = self._candidates_of(i)
+        out, candidates = np.ones(self._size(i), dtype=np.bool_), self._candidates_of(i)
         n = candidates.stop - candidates.start
         out[:n] = self.gold(i)[:n] > 0 if self._allowed is None else self._allowed[candidates]
         return out
@@ -171,12 +166,10 @@ class SequenceProblem(Problem):
         """Hamming cost: one for each wrong label; with a target, the probability that a label is
         wrong, and for words with several labels that agree with the annotation, nothing.
         """
-        out = self._cost[: self._size(i)]
+        out, starts = self._cost[: self._size(i)], sentence_of(self._layout, i).starts
         write_cost(self._layout, i, out)
-        candidates = self._candidates_of(i)
-        n = candidates.stop - candidates.start
+        n = starts[-1]
         if self._decided is not None:
-            starts = sentence_of(self._layout, i).starts
             out[:n] *= np.repeat(self._decided[i], np.diff(starts))
         elif i in self._targets:
             out[:n] = 1.0 - self._targets[i][:n]
@@ -337,7 +330,7 @@ def _design_of(
     n_labels: int,
     support: Mask | None,
 ) -> DesignMatrix:
-    # words as choices; the attributes of one template, a column of attributes, are a group
+    # words are choices; the attributes of one template, a column of attributes, are a group
     present = attributes >= 0
     groups = np.zeros(len(rows.starts) - 1, dtype=np.int64)
     for template in range(attributes.shape[1]):
