@@ -61,15 +61,15 @@ def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> No
     assert model.record["tasks"]["upos"]["score"] > 30
 
 
+OTHERS = sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")})
+
+
 @pytest.mark.parametrize(
     ("learner", "layer"),
-    list(
-        zip(
-            sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees")}),
-            cycle(["upos", "feats"]),
-            strict=False,
-        )
-    ),
+    [
+        pytest.param(own, layer, marks=[pytest.mark.nightly] * (own not in ("cd", "gis", "hmm")))
+        for own, layer in zip(OTHERS, cycle(["upos", "feats"]), strict=False)
+    ],
 )
 def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
     """With weights for all labels (upos), or for those seen and the candidates of a tag dictionary

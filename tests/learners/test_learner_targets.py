@@ -162,7 +162,11 @@ def test_point_targets_change_no_bit(name: str, make: type) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "with_base"), list(zip(EXACT, itertools.cycle([False, True]), strict=False))
+    ("name", "with_base"),
+    [
+        pytest.param(name, own, marks=[pytest.mark.nightly] * (name not in ("eg-online", "lbfgs")))
+        for name, own in zip(EXACT, itertools.cycle([True, False]), strict=False)
+    ],
 )
 def test_a_learner_whose_targets_change_goes_on_to_the_optimum_of_the_new_ones(
     name: str, with_base: bool
