@@ -26,7 +26,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 from egparse.cli.app import main
-from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Certificate
 from egparse.learners.learner import Learner, LearnerConfig, UnscaledState
 from egparse.learners.registry import LEARNERS, Entry
 
