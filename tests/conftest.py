@@ -74,8 +74,6 @@ NIGHTLY_FILES = (
     "experiments/test_grammar_",
     "experiments/test_laws_",
     "experiments/test_higher_order",
-    "learners/test_learner_batch",
-    "learners/test_learner_sdca",
 )
 """Learners and structures that only experiments need run nightly. The fast suite has the claims and
 pages, which are made of numbers that were measured, and one quick experiment.
