@@ -33,10 +33,9 @@ from typing import Any
 
 import numpy as np
 
+from egparse.classes.limits import MAX_CLASSES, VECTOR_CLASSES
 from egparse.classes.tables import (
     MAX_BITS,
-    MAX_CLASSES,
-    VECTOR_CLASSES,
     ClassTable,
     Origin,
     PackedTable,

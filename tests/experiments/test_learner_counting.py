@@ -20,9 +20,8 @@ from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
 from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read
 from egparse.learners.registry import build
-from egparse.learners.vectors import read
 from egparse.sequences.problem import SequenceProblem
 
 Ints = npt.NDArray[np.int64]

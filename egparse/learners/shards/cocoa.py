@@ -44,14 +44,12 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAState, Tally
 from egparse.learners.eg.online import EGConfig
-from egparse.learners.learner import Learner, LearnerConfig, divide, visits_of
-from egparse.learners.problem import Problem
+from egparse.learners.learner import Certificate, Learner, LearnerConfig, divide, visits_of
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Arrays, restore
 from egparse.learners.shards.changes import Change, FlatVector, Vector
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs, UInt32s
 
 _ROUNDING = 1e-7

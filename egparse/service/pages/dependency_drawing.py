@@ -12,22 +12,27 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
-from egparse.service.pages.certainty import opacity, probability, shown
-from egparse.service.pages.differences import (
+from egparse.service.pages.words import (
     WORD_LAYERS,
+    as_text,
     differs_in_head,
     differs_in_label,
     differs_in_tag,
     label_of,
+    node,
+    opacity,
+    parsed,
+    probability,
+    shown,
     tag_of,
+    visible,
 )
-from egparse.service.pages.markup import as_text, node, parsed, visible
 
 MOST_WORDS = 500
 """Words of a sentence that are drawn, unless more are asked for."""
@@ -159,7 +164,7 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, below: Sequence[
 
     displaCy escapes forms, but not labels.
     """
-    from spacy import displacy
+    from spacy.displacy.render import DependencyRenderer
 
     forms = [_shortened(form) for form in islice(sentence.forms, words)]
     word_table = [{"text": form, "tag": ""} for form in forms]
@@ -186,14 +191,31 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, below: Sequence[
             "arrow_width": _ARROW_WIDTH,
             "arrow_spacing": spacing,
         }
-        markup = displacy.render(drawing, style="dep", manual=True, jupyter=False, options=options)
-        svg = parsed(markup)
+        renderer = DependencyRenderer(options=options)
+        renderer.get_levels = _levels_of  # type: ignore[method-assign]
+        svg = parsed(renderer.render([drawing]).strip())
         # displaCy moves the ends of low arcs to the left by a quarter of the spacing a level: too
         # far in deep trees.
         limit = 4 * _FARTHEST * distance / max(1, *_levels(svg.findall("g")), 1)
         if spacing <= limit:
             return svg
         spacing = limit
+
+
+def _levels_of(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int]:
+    """Levels as displaCy gives them, the shortest arc first; but in place of the order of hashes,
+    which differs from run to run, arcs of one length are taken from left to right.
+    """
+    levels: dict[tuple[int, int, str], int] = {}
+    highest = [0] * max((arc["end"] for arc in arcs), default=0)
+    different = {tuple(sorted(arc.items())): arc for arc in arcs}.values()
+    for arc in sorted(different, key=lambda arc: (arc["end"] - arc["start"], arc["start"])):
+        words = range(arc["start"], arc["end"])
+        level = 1 + max(highest[word] for word in words)
+        for word in words:
+            highest[word] = level
+        levels[arc["start"], arc["end"], arc["label"]] = level
+    return levels
 
 
 def _distance(forms: Sequence[str], below: Sequence[str], arcs: Sequence[_Arc]) -> int:
