@@ -21,9 +21,7 @@ from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
 from egparse.service.pages.words import (
     WORD_LAYERS,
     as_text,
-    differs_in_head,
-    differs_in_label,
-    differs_in_tag,
+    differs,
     label_of,
     node,
     opacity,
@@ -95,7 +93,7 @@ def draw(
     Heads and labels that differ from those of ``compared`` are marked, and its arcs are drawn too.
     """
     words = min(words, len(sentence))
-    arcs = [*_arcs(sentence, words), *_other_arcs(sentence, compared, words)]
+    arcs = list(_arcs(sentence, compared, words))
     drawn = [arc for arc in arcs if 0 < arc.head <= words]
     below = [_lines(sentence, layers, word) for word in range(words)]
     svg = _displacy(sentence, drawn, words, [text for lines in below for _, text in lines])
@@ -144,17 +142,13 @@ def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
     return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
 
 
-def _arcs(sentence: Sentence, words: int) -> Iterator[_Arc]:
-    """The arcs to the first ``words`` words."""
+def _arcs(sentence: Sentence, compared: Sentence | None, words: int) -> Iterator[_Arc]:
+    """The arcs to the first ``words`` words, and other heads of the other annotation."""
     for word, head in enumerate(islice(sentence.heads, words)):
         if head != MISSING_HEAD:
             yield _Arc(word, head, label_of(sentence, word))
-
-
-def _other_arcs(sentence: Sentence, compared: Sentence | None, words: int) -> Iterator[_Arc]:
-    """The arcs of the other annotation whose heads differ."""
     for word in range(words):
-        if compared is not None and differs_in_head(sentence, compared, word):
+        if compared is not None and differs(sentence, compared, word, "heads"):
             yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
 
 
@@ -290,9 +284,9 @@ def _add_lines(
     y: float,
 ) -> None:
     """Write a word's value in a layer below the word, shaded, and marked if it differs."""
-    differs = differs_in_tag(sentence, compared, word, layer)
+    is_other = differs(sentence, compared, word, layer)
     attributes = {
-        "class": "displacy-tag wrong" if differs else "displacy-tag",
+        "class": "displacy-tag wrong" if is_other else "displacy-tag",
         "x": token.findall("tspan")[0].attrib["x"],
         "fill-opacity": f"{opacity(probability(sentence, layer, word)):.2f}",
     }
@@ -323,7 +317,7 @@ def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Ite
         tag = tag_of(sentence, layer, word)
         if tag != MISSING:
             line = f"{name} {tag}" + _in_brackets(probability(sentence, layer, word))
-            if compared is not None and differs_in_tag(sentence, compared, word, layer):
+            if compared is not None and differs(sentence, compared, word, layer):
                 line += f"; input: {tag_of(compared, layer, word)}"
             yield line
 
@@ -376,13 +370,13 @@ def _annotate_arc(
                 text.set("fill-opacity", f"{opacity(label):.2f}")
         lines += [f"head {shown(head)}"] if head is not None else []
         lines += [f"label, given the head, {shown(label)}"] if label is not None else []
-        if compared is not None and differs_in_head(sentence, compared, arc.word):
+        if compared is not None and differs(sentence, compared, arc.word, "heads"):
             kind = " wrong"
             other = compared.heads[arc.word]
             lines.append(
                 f"input: {arc_text(sentence, arc.word, other, label_of(compared, arc.word))}"
             )
-        elif compared is not None and differs_in_label(sentence, compared, arc.word):
+        elif compared is not None and differs(sentence, compared, arc.word, "deprels"):
             kind = " wrong-label"
             lines.append(f"input: {label_of(compared, arc.word)}")
     group.set("class", "displacy-arrow" + kind)
