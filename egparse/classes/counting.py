@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.io.blocks import Block, CorpusSource, name_of, read_lines
+from egparse.io.blocks import CorpusSource, checked_lines, name_of
 from egparse.io.corpus import read_corpus
 from egparse.io.encodings import UTF_8
 from egparse.io.spacy_rules import split_words
@@ -225,14 +225,15 @@ def count_words(
     if format == TEXT:
         split_words("", options.language)  # raises for an unknown language before reading
         pieces = _Pieces(options)
-        for line in _lines(source, name, options.encoding):
+        for line in checked_lines(source, name or name_of(source), options.encoding):
             parts = line.split()
             counter.add(chain.from_iterable(map(pieces.__getitem__, parts)) if parts else _END)
             pieces.forget()
         counter.add(_END)
         return
     if format == TOKENISED:
-        runs: Iterator[Any] = _sentences(source, name, options.encoding)
+        lines = checked_lines(source, name or name_of(source), options.encoding)
+        runs: Iterator[Any] = (filter(None, line.replace("\t", " ").split(" ")) for line in lines)
     else:
         read = read_corpus(source, format, name=name, encoding=options.encoding, trees=False)
         runs = (sentence.forms for sentence in read)
@@ -262,23 +263,3 @@ class _Pieces(dict[str, list[str]]):
         """Empty the memory when it is full."""
         if len(self) > MAX_PIECES:
             self.clear()
-
-
-def _sentences(source: CorpusSource, name: str | None, encoding: str) -> Iterator[list[str]]:
-    for line in _lines(source, name, encoding):
-        yield [word for word in line.replace("\t", " ").split(" ") if word]
-
-
-def _lines(source: CorpusSource, name: str | None, encoding: str) -> Iterator[str]:
-    """The lines of a text.
-
-    Raises:
-        CorpusError: a line is not UTF-8, or not in the encoding that was named.
-    """
-    path = name or name_of(source)
-    number = 1
-    for lines, undecodable in read_lines(source, path, encoding):
-        if undecodable:
-            Block(path, number, lines).check_encoding()
-        yield from lines
-        number += len(lines)

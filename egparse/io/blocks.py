@@ -182,6 +182,18 @@ def read_lines(
         raise CorpusError(path, 1, "text that its stream can decode", bad) from error
 
 
+def checked_lines(source: CorpusSource, path: str, encoding: str = UTF_8) -> Iterator[str]:
+    """The lines of a file or stream, without line ends. Raises CorpusError for a byte that is not
+    UTF-8, and as ``read_blocks``.
+    """
+    first = 1
+    for lines, undecodable in read_lines(source, path, encoding):
+        if undecodable:
+            Block(path, first, lines).check_encoding()
+        yield from lines
+        first += len(lines)
+
+
 def open_file(source: str | os.PathLike[str], path: str) -> IO[bytes]:
     """The file, open for reading bytes. Raises EgparseError: the file cannot be read."""
     try:

@@ -9,11 +9,11 @@ empty line between sentences, in vertical files a second one, begins a paragraph
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from egparse.errors import CorpusError
-from egparse.io.blocks import MAX_LINES, Block, CorpusSource, name_of, read_lines
+from egparse.io.blocks import MAX_LINES, CorpusSource, checked_lines, name_of
 from egparse.io.encodings import UTF_8
 from egparse.sentences import MISSING, Sentence
 
@@ -45,7 +45,7 @@ def read_token_lines(
     if format not in (HORIZONTAL, VERTICAL):
         raise ValueError(f"expected {HORIZONTAL} or {VERTICAL}, got {format!r}")
     path = name or name_of(source)
-    lines = _lines(source, path, encoding)
+    lines = enumerate(checked_lines(source, path, encoding), 1)
     groups = _horizontal(lines, path) if format == HORIZONTAL else _vertical(lines, path)
     for number, (forms, opens) in enumerate(groups, first_id):
         yield Sentence(
@@ -60,17 +60,7 @@ _Words: TypeAlias = tuple[Sequence[str], bool]
 """The words of a sentence, and whether it opens a paragraph."""
 
 
-def _lines(source: CorpusSource, path: str, encoding: str) -> Iterator[tuple[int, str]]:
-    """Number and text of each line."""
-    first = 1
-    for lines, undecodable in read_lines(source, path, encoding):
-        if undecodable:
-            Block(path, first, lines, undecodable).check_encoding()
-        yield from enumerate(lines, first)
-        first += len(lines)
-
-
-def _horizontal(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]:
+def _horizontal(lines: Iterable[tuple[int, str]], path: str) -> Iterator[_Words]:
     opens = True
     for number, line in lines:
         forms = _BETWEEN.split(line.strip(_BLANKS))
@@ -83,7 +73,7 @@ def _horizontal(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]
         opens = False
 
 
-def _vertical(lines: Iterator[tuple[int, str]], path: str) -> Iterator[_Words]:
+def _vertical(lines: Iterable[tuple[int, str]], path: str) -> Iterator[_Words]:
     opens, begun, begun_at = True, list[str](), 1
     for number, line in lines:
         form = line.strip(_BLANKS).partition("\t")[0].rstrip(_BLANKS)

@@ -201,24 +201,34 @@ class BatchConstraints:
         """
         fixed: dict[int, str] = {}
         forbidden: dict[int, Collection[str]] = {}
-        begin = -1  # of the sentence, as if words counted from 0 on
-        for i, (sentence, given) in enumerate(zip(self.batch, self.constraints, strict=True)):
-            chosen, barred = given.fixed.get(LEMMAS, {}), given.forbidden.get(LEMMAS, {})
-            if chosen or barred:
-                self._check_words(i, LEMMAS, (*chosen, *barred))
+        for i, begin, chosen, barred in self._of_layer(LEMMAS):
             for word, lemma in chosen.items():
-                self._check_not_forbidden(i, LEMMAS, word, lemma, given)
+                self._check_not_forbidden(i, LEMMAS, word, lemma)
                 fixed[begin + word] = str(lemma)
             for word, values in barred.items():
                 if word not in chosen:
                     forbidden[begin + word] = frozenset(map(str, values))
-            begin += len(sentence)
         return LemmaConstraints(fixed, forbidden) if fixed or forbidden else None
 
-    def _check_not_forbidden(
-        self, i: int, layer: str, word: int, value: Value, given: Constraints
-    ) -> None:
-        if value in given.forbidden.get(layer, {}).get(word, ()):
+    def _of_layer(
+        self, layer: str
+    ) -> Iterator[tuple[int, int, Mapping[int, Value], Mapping[int, Collection[Value]]]]:
+        """Each sentence with constraints on a layer: its number, where it begins in the batch if
+        words count from 0, and what is fixed and forbidden.
+
+        Raises:
+            EgparseError: a word beyond the sentence.
+        """
+        begin = -1
+        for i, (sentence, given) in enumerate(zip(self.batch, self.constraints, strict=True)):
+            fixed, forbidden = given.fixed.get(layer, {}), given.forbidden.get(layer, {})
+            if fixed or forbidden:
+                self._check_words(i, layer, (*fixed, *forbidden))
+                yield i, begin, fixed, forbidden
+            begin += len(sentence)
+
+    def _check_not_forbidden(self, i: int, layer: str, word: int, value: Value) -> None:
+        if value in self.constraints[i].forbidden.get(layer, {}).get(word, ()):
             raise self.fault(i, word, f"a value in {layer} that is not forbidden", repr(value))
 
     def labels(self, layer: str, strings: Sequence[str]) -> LayerConstraints:
@@ -236,15 +246,11 @@ class BatchConstraints:
         allowed: dict[int, Collection[int]] = {}
         fixed_words: list[int] = []
         unknown: dict[int, str] = {}
-        begin = -1  # of the sentence, as if words counted from 0 on
-        for i, (sentence, given) in enumerate(zip(self.batch, self.constraints, strict=True)):
-            fixed, forbidden = given.fixed.get(layer, {}), given.forbidden.get(layer, {})
-            if fixed or forbidden:
-                self._check_words(i, layer, (*fixed, *forbidden))
-                if layer == "spans":
-                    self._check_spans(i, fixed, numbers)
+        for i, begin, fixed, forbidden in self._of_layer(layer):
+            if layer == "spans":
+                self._check_spans(i, fixed, numbers)
             for word, value in fixed.items():
-                self._check_not_forbidden(i, layer, word, value, given)
+                self._check_not_forbidden(i, layer, word, value)
                 fixed_words.append(begin + word)
                 known = numbers.get(str(value))
                 if known is None:
@@ -257,11 +263,9 @@ class BatchConstraints:
                     none = {number for value in values for number in numbers.get(str(value), ())}
                     left = [number for number in range(len(strings)) if number not in none]
                     if not left:
-                        raise self.fault(
-                            i, word, f"a label in {layer} that is not forbidden", "none"
-                        )
+                        expected = f"a label in {layer} that is not forbidden"
+                        raise self.fault(i, word, expected, "none")
                     allowed[begin + word] = left
-            begin += len(sentence)
         return LayerConstraints(_allowed_labels(allowed, len(strings)), fixed_words, unknown)
 
     def arcs(self, *, single_root: bool, below: Mapping[str, bool]) -> ArcConstraints | None:

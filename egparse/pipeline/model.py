@@ -34,8 +34,16 @@ from egparse.pipeline.constraints import (
     given_constraints,
     resolved,
 )
-from egparse.pipeline.inputs import as_sentences, batches, each_constraints, texts_in
-from egparse.pipeline.text import given_numbers, kept_tags, label_strings, put_back
+from egparse.pipeline.conversion import (
+    as_sentences,
+    batches,
+    each_constraints,
+    given_numbers,
+    kept_tags,
+    label_strings,
+    put_back,
+    texts_in,
+)
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
 from egparse.storage.collector import collector_paused
@@ -68,7 +76,7 @@ from egparse.types import Ints
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
-    from egparse.pipeline.inputs import Sentences
+    from egparse.pipeline.conversion import Sentences
 
 
 PAYLOAD = Record(

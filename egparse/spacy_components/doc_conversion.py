@@ -1,6 +1,6 @@
-"""Sentences of a corpus as spaCy Docs, and back.
+"""Docs as sentences, sentences as Docs, and Examples as sentences to learn from.
 
-A Doc and a ``Sentence`` differ in some points, which both directions translate:
+A Doc and a ``Sentence`` differ in some points, which all directions translate:
 
 * A root is its own head with the label ``ROOT`` in spaCy; in UD its head is 0, its label ``root``.
 * spaCy has tokens of white space, which no Sentence has. They are left out.
@@ -14,34 +14,58 @@ a Doc of ``egparse.Tokenizer.v1``, but not in the other direction: there each wo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from spacy.attrs import IDS as ATTRIBUTES
 from spacy.parts_of_speech import IDS as PARTS_OF_SPEECH
-from spacy.tokens import Doc, Span, Token
+from spacy.tokens import Doc, Token
+from spacy.training import Example, biluo_to_iob
 from spacy.vocab import Vocab
 
+from egparse.io.trees import find_tree_fault
+from egparse.layers import LAYERS, LEMMAS, WORD_TAGS
 from egparse.schemes import OUTSIDE as NO_SPAN
 from egparse.schemes import to_iob2
-from egparse.sentences import MISSING, MISSING_HEAD, SPACE_AFTER_NO, Sentence
+from egparse.sentences import (
+    MISSING,
+    MISSING_HEAD,
+    ROW_KEYS,
+    SPACE_AFTER_NO,
+    Sentence,
+    Source,
+    SurfaceToken,
+)
+from egparse.spacy_components.documents import BLANK_LINE, read
 from egparse.spacy_components.label_tables import (
     ATTACHED,
     BEGINS,
+    CONTINUES,
     INSIDE,
     OUTSIDE,
     SPACY_ROOT,
+    STARTS,
     feats_to_spacy,
     from_spacy,
     to_spacy,
 )
-from egparse.spacy_components.tokens.words import with_words
-
-_STARTS, _CONTINUES = 1, -1
-"""spaCy's codes of SENT_START."""
+from egparse.spacy_components.multiword import Word, words_of
+from egparse.text.rules import RuleSplitter
 
 _SPAN_CODES = {"B": BEGINS, "I": INSIDE, "O": OUTSIDE}
+_STRINGS = ("lemmas", "upos", "xpos", "feats", "deprels")
+
+_PARAGRAPH = Source("<examples>", 1, ("# newpar",), (1,))
+"""The source of a sentence that begins a paragraph, as the training of splitters knows it."""
+
+LAYERS_OF_TOKENS = {layer: LAYERS[layer].spacy_attribute for layer in (LEMMAS, *WORD_TAGS)}
+"""Layer with one value a word -> the attribute of tokens that holds it."""
+
+
+# -- from a Doc ------------------------------------------------------------------------------------
 
 
 def sentences_from_doc(doc: Doc) -> list[Sentence]:
@@ -51,8 +75,144 @@ def sentences_from_doc(doc: Doc) -> list[Sentence]:
     (``MISSING_HEAD`` for a head outside of the sentence); ``spans`` is empty where no word of the
     sentence is annotated with entities. An entity that crosses a sentence boundary is cut there.
     """
-    spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]]
-    return [sentence for span in spans for sentence in _sentence_of(span)]
+    starts = [False] * len(doc)
+    for span in doc.sents if doc.has_annotation("SENT_START") else ():
+        starts[span.start] = True
+    columns: dict[str, Sequence[Any]] = {
+        "lemmas": [token.lemma_ for token in doc],
+        "upos": [token.pos_ for token in doc],
+        "xpos": [token.tag_ for token in doc],
+        "feats": ["|".join(sorted(str(token.morph).split("|"), key=_name_of)) for token in doc],
+        "heads": [token.head.i if token.dep else None for token in doc],
+        "deprels": [token.dep_ for token in doc],
+        "spans": [_entity_tag(token) for token in doc],
+    }
+    found = []
+    for tokens, sentence in _sentences(doc, starts, columns):
+        first, *rest = sentence.spans
+        if first.startswith("I-"):  # the entity began in the sentence before
+            first = f"B-{first[2:]}"
+        spans = () if {first, *rest} == {MISSING} else (first, *rest)
+        sentence = replace(sentence, spans=spans)
+        found.append(_with_words(sentence, tokens) if doc.user_data else sentence)
+    return found
+
+
+def _name_of(feature: str) -> str:
+    return feature.partition("=")[0].lower()
+
+
+def _entity_tag(token: Token) -> str:
+    """The IOB2 tag of a word; spaCy's blocked entities have no type, and count as outside."""
+    if not token.ent_iob:
+        return MISSING
+    return f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type else NO_SPAN
+
+
+def _sentences(
+    doc: Doc, starts: Sequence[bool], columns: Mapping[str, Sequence[Any]], *, ends: bool = False
+) -> Iterator[tuple[list[Token], Sentence]]:
+    """The sentences of a Doc and their tokens, without white space, from columns of values of
+    tokens: falsy strings are missing, heads are places of tokens (None: missing), and labels of
+    arcs are spaCy's. A start at white space is one at the word after it. With ``ends`` a blank
+    follows the Doc.
+    """
+    words: list[list[Token]] = []
+    opens = True
+    for token in doc:
+        opens = opens or bool(starts[token.i])
+        if not token.is_space:
+            if opens:
+                words.append([])
+            words[-1].append(token)
+            opens = False
+    for tokens in words:
+        positions = {token.i: place for place, token in enumerate(tokens, 1)}
+        of_words: dict[str, tuple[Any, ...]] = {}
+        for layer, column in columns.items():
+            values = [column[token.i] for token in tokens]
+            if layer == "heads":
+                of_words[layer] = tuple(
+                    0 if head == token.i else positions.get(head, MISSING_HEAD)
+                    for token, head in zip(tokens, values, strict=True)
+                )
+            else:
+                named = [from_spacy(value) for value in values] if layer == "deprels" else values
+                of_words[layer] = tuple(value or MISSING for value in named)
+        misc = tuple(MISSING if _is_spaced(token, ends) else SPACE_AFTER_NO for token in tokens)
+        forms = tuple(token.text for token in tokens)
+        yield tokens, Sentence(forms, misc=misc).with_layers(**of_words)
+
+
+def _is_spaced(token: Token, ends: bool) -> bool:
+    after = token.i + 1
+    is_last = after == len(token.doc)
+    return bool(token.whitespace_) or (ends if is_last else token.doc[after].is_space)
+
+
+def _with_words(sentence: Sentence, tokens: Sequence[Token]) -> Sentence:
+    """A sentence of one word for each of some tokens, with the words of multiword tokens in their
+    place.
+
+    What a multiword token depends on is said by its words, and a token that depends on it depends
+    on the one of its words that stands highest: spaCy has no place for another one.
+    """
+    entries = [words_of(token) for token in tokens]
+    if not any(entries):
+        return sentence
+    firsts = [0, *accumulate(1 if words is None else len(words) for words in entries)]
+    number_of = {token.idx: number for number, token in enumerate(tokens)}
+    highest = [
+        first + (0 if words is None else _highest(words))
+        for first, words in zip(firsts, entries, strict=False)
+    ]
+    columns: dict[str, list[Any]] = {
+        layer: [] for layer in ("forms", "heads", "misc", "spans", *_STRINGS)
+    }
+    ranges = []
+    for number, (token, words) in enumerate(zip(tokens, entries, strict=True)):
+        if words is None:
+            for layer, column in columns.items():
+                if values := getattr(sentence, layer):
+                    column.append(values[number])
+            head = columns["heads"][-1]
+            columns["heads"][-1] = highest[head - 1] + 1 if head > 0 else head
+            continue
+        last = firsts[number + 1] - 1
+        ranges.append(SurfaceToken(firsts[number], last, token.text, sentence.misc[number]))
+        tag = sentence.spans[number] if sentence.spans else ""
+        for k, word in enumerate(words):
+            columns["forms"].append(word["form"])
+            columns["misc"].append(MISSING)
+            columns["heads"].append(_head(word, token, number_of, firsts))
+            for layer in _STRINGS:
+                columns[layer].append(word.get(ROW_KEYS[layer], MISSING))
+            if "xpos" not in word:  # as the tagger does with tokens, for models without XPOS
+                columns["xpos"][-1] = columns["upos"][-1]
+            if tag:
+                columns["spans"].append(f"I-{tag[2:]}" if k and tag[:2] == "B-" else tag)
+    layers = {layer: tuple(column) for layer, column in columns.items()}
+    return replace(sentence.with_layers(**layers), tokens=tuple(ranges))
+
+
+def _highest(words: Sequence[Word]) -> int:
+    """The first word whose head is not in its token; the first one if no heads are known."""
+    heads = [word.get("head", (0, 0)) for word in words]
+    return next((k for k, head in enumerate(heads) if head is None or head[0]), 0)
+
+
+def _head(word: Word, token: Token, number_of: dict[int, int], firsts: Sequence[int]) -> int:
+    """The head of a word as a position from 1, 0 for the root, ``MISSING_HEAD`` if unknown."""
+    if "head" not in word:
+        return MISSING_HEAD
+    if word["head"] is None:
+        return 0
+    distance, k = word["head"]
+    other = number_of.get(token.idx + distance)
+    return MISSING_HEAD if other is None else firsts[other] + k + 1
+
+
+# -- to a Doc --------------------------------------------------------------------------------------
 
 
 def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
@@ -75,74 +235,11 @@ def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
         return doc
     _write_tags(doc, chosen)
     if any(head != MISSING_HEAD for sentence in chosen for head in sentence.heads):
-        heads, labels = _arcs(chosen, vocab)
-        _write(doc, {"HEAD": heads, "DEP": labels})
-    starts = [_STARTS if k == 0 else _CONTINUES for one in chosen for k in range(len(one))]
+        _write_arcs(doc, chosen)
+    starts = [STARTS if k == 0 else CONTINUES for one in chosen for k in range(len(one))]
     # After the heads: spaCy derives sentence starts from them, which may fail where arcs cross.
     _write(doc, {"SENT_START": starts})
     return doc
-
-
-# -- from a Doc ------------------------------------------------------------------------------------
-
-
-def _sentence_of(span: Span) -> Iterator[Sentence]:
-    """The sentence of a span, none if it is all white space."""
-    tokens = [token for token in span if not token.is_space]
-    if not tokens:
-        return
-    positions = {token.i: place for place, token in enumerate(tokens, 1)}
-    sentence = Sentence(
-        forms=tuple(token.text for token in tokens),
-        lemmas=tuple(token.lemma_ or MISSING for token in tokens),
-        upos=tuple(token.pos_ or MISSING for token in tokens),
-        xpos=tuple(token.tag_ or MISSING for token in tokens),
-        feats=tuple(_feats(token) for token in tokens),
-        heads=tuple(_head(token, positions) for token in tokens),
-        deprels=tuple(from_spacy(token.dep_) or MISSING for token in tokens),
-        misc=tuple(MISSING if _is_spaced(token) else SPACE_AFTER_NO for token in tokens),
-        spans=_spans(tokens),
-    )
-    yield with_words(sentence, tokens) if span.doc.user_data else sentence
-
-
-def _feats(token: Token) -> str:
-    features = str(token.morph).split("|")
-    return "|".join(sorted(features, key=_name_of_feature)) or MISSING
-
-
-def _name_of_feature(feature: str) -> str:
-    return feature.partition("=")[0].lower()
-
-
-def _head(token: Token, positions: dict[int, int]) -> int:
-    if not token.dep:
-        return MISSING_HEAD
-    return 0 if token.head.i == token.i else positions.get(token.head.i, MISSING_HEAD)
-
-
-def _is_spaced(token: Token) -> bool:
-    after = token.i + 1
-    return bool(token.whitespace_) or (after < len(token.doc) and token.doc[after].is_space)
-
-
-def _spans(tokens: Sequence[Token]) -> tuple[str, ...]:
-    if not any(token.ent_iob for token in tokens):
-        return ()
-    tags = [_entity_tag(token) for token in tokens]
-    if tags[0].startswith("I-"):  # the entity began in the sentence before
-        tags[0] = f"B-{tags[0][2:]}"
-    return tuple(tags)
-
-
-def _entity_tag(token: Token) -> str:
-    """The IOB2 tag of a word; spaCy's blocked entities have no type, and count as outside."""
-    if not token.ent_iob:
-        return MISSING
-    return f"{token.ent_iob_}-{token.ent_type_}" if token.ent_type else NO_SPAN
-
-
-# -- to a Doc --------------------------------------------------------------------------------------
 
 
 def _check(sentence: Sentence, number: int) -> None:
@@ -211,26 +308,121 @@ def _iob2(sentence: Sentence) -> Iterator[str]:
         yield tag if tag == MISSING else repaired
 
 
-def _arcs(sentences: Sequence[Sentence], vocab: Vocab) -> tuple[list[int], list[int]]:
-    """HEAD, relative to the token, and DEP of all words; both 0 where the head is missing."""
+def _write_arcs(doc: Doc, sentences: Sequence[Sentence]) -> None:
+    """Write HEAD, relative to the token, and DEP of all words; both 0 where the head is missing."""
     heads: list[int] = []
     labels: list[int] = []
     for sentence in sentences:
-        deprels = _column(sentence, "deprels")
-        for word, deprel in enumerate(deprels, 1):
+        for word, deprel in enumerate(_column(sentence, "deprels"), 1):
             head = sentence.heads[word - 1] if sentence.heads else MISSING_HEAD
             label = to_spacy(deprel)
             if deprel == MISSING:
                 label = SPACY_ROOT if head == 0 else ATTACHED
             heads.append(head - word if head > 0 else 0)
-            labels.append(0 if head == MISSING_HEAD else vocab.strings.add(label))
-    return heads, labels
+            labels.append(0 if head == MISSING_HEAD else doc.vocab.strings.add(label))
+    _write(doc, {"HEAD": heads, "DEP": labels})
 
 
 def _write(doc: Doc, columns: dict[str, list[int]]) -> None:
     """Write attributes of all tokens; negative numbers as spaCy wraps them, modulo 2^64."""
-    table = np.array(
-        [[value % (1 << 64) for value in column] for column in columns.values()], dtype=np.uint64
-    )
+    table = np.array([*columns.values()], dtype=object).T % (1 << 64)
     numbers = [ATTRIBUTES[name] for name in columns]
-    doc.from_array(numbers, cast("Any", np.ascontiguousarray(table.T)))  # typed as signed
+    doc.from_array(numbers, cast("Any", np.ascontiguousarray(table, dtype=np.uint64)))  # as signed
+
+
+# -- from Examples ---------------------------------------------------------------------------------
+
+
+class Learnable(NamedTuple):
+    """Sentences to learn from; how many of them have the words of the gold, because those of spaCy
+    do not match them; how many were left out because they lack something.
+    """
+
+    sentences: list[Sentence]
+    with_gold_words: int
+    left_out: int = 0
+
+
+def sentences_to_learn(examples: Iterable[Example], layers: Sequence[str] = ()) -> Learnable:
+    """The sentences of Examples that have a value of each of some layers for each word; lemmas and
+    features may be missing.
+
+    They have spaCy's words, or those of the gold where they differ. Where words do not match, words
+    of spaCy have no gold, or no head because that head is two words, or they share what the gold
+    says of one word. With the words of the gold the treebank is not thinned out where text is
+    difficult, and most of the words are the same.
+    """
+    kept: list[Sentence] = []
+    with_gold_words = left_out = 0
+    for example in examples:
+        found = list(sentences_of(example))
+        gold = [] if _same_words(example) else list(_gold_sentences(example))
+        differs = [one.forms != other.forms for one, other in zip(found, gold, strict=False)]
+        if len(gold) == len(found):
+            pairs = zip(found, gold, differs, strict=True)
+            found = [other if differ else one for one, other, differ in pairs]
+            with_gold_words += sum(differs)
+        elif gold:  # a sentence of the gold begins within a token
+            found, with_gold_words = gold, with_gold_words + len(gold)
+        complete = [sentence for sentence in found if _is_complete(sentence, layers)]
+        kept += complete
+        left_out += len(found) - len(complete)
+    return Learnable(kept, with_gold_words, left_out)
+
+
+def _same_words(example: Example) -> bool:
+    predicted, gold = example.predicted, example.reference
+    return [token.orth for token in predicted] == [token.orth for token in gold]
+
+
+def _gold_sentences(example: Example) -> Iterator[Sentence]:
+    """The sentences of the gold of an Example, with its own words; none without sentence starts."""
+    gold = example.reference
+    if len(gold) and gold.has_annotation("SENT_START"):
+        yield from sentences_of(Example(gold, gold))
+
+
+def sentences_of(example: Example) -> Iterator[Sentence]:
+    """The sentences of an Example: the tokens that spaCy predicts on, without white space, with the
+    gold that is aligned with them.
+
+    What is not aligned is missing. Without gold sentence starts they are found by rule.
+    """
+    doc, gold = example.predicted, example.reference
+    if not len(doc):
+        return
+    columns: dict[str, Sequence[Any]] = {
+        layer: example.get_aligned(attribute, as_string=True)
+        for layer, attribute in LAYERS_OF_TOKENS.items()
+    }
+    if gold.has_annotation("DEP"):
+        heads, deps = example.get_aligned_parse(projectivize=False)  # type: ignore[no-untyped-call]
+        columns |= {"heads": heads, "deprels": deps}
+    if gold.has_annotation("ENT_IOB"):
+        # spaCy has None where there is none, and ``-`` where an entity does not end with a token
+        tags = biluo_to_iob(example.get_aligned_ner())
+        columns["spans"] = [None if tag == "-" else tag for tag in tags]
+    starts = example.get_aligned_sent_starts()  # type: ignore[no-untyped-call]
+    if None in starts:
+        batch = read([doc], RuleSplitter(), keep_starts=False)
+        first = set(batch.places[batch.starts[:-1]].tolist())
+        starts = [token.i in first for token in doc]
+    for tokens, sentence in _sentences(doc, starts, columns, ends=True):
+        place = tokens[0].i
+        if all(token.is_space for token in doc[:place]) or BLANK_LINE.search(doc[place - 1].text):
+            sentence = replace(sentence, source=_PARAGRAPH)
+        yield sentence
+
+
+def _is_complete(sentence: Sentence, layers: Sequence[str]) -> bool:
+    """Whether every word has its tags, and the sentence a tree; lemmas may be missing."""
+    tags = [layer for layer in ("upos", "xpos", "spans", "deprels") if layer in layers]
+    if any(MISSING in (getattr(sentence, layer) or MISSING) for layer in tags):
+        return False
+    if "heads" not in layers:
+        return True
+    return (
+        len(sentence.heads) == len(sentence)
+        and MISSING_HEAD not in sentence.heads
+        and find_tree_fault(sentence.heads, single_root=True) is None
+    )

@@ -5,26 +5,31 @@ and the others are predicted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
 from threading import local
 from typing import Any, NamedTuple, cast
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
-from spacy.attrs import IDS
+from spacy.attrs import IDS, LENGTH, SPACY
 from spacy.tokens import Doc
 
+from egparse.spacy_components.label_tables import CONTINUES, STARTS
 from egparse.text.reading import Splits
 from egparse.text.rules import longest_pieces
 from egparse.text.word_columns import Paragraph
 from egparse.types import Longs, Mask, UInt64s
 
-_READ = ("ORTH", "SENT_START", "SPACY")
-
 BLANK_LINE = re.compile(r"\n\s*\n")
 """White space that ends a paragraph."""
+
+_PLACED = "._."
+"""Keys of entries in ``Doc.user_data`` have the form of those that spaCy makes for values at a
+place in the text, so that ``Doc.from_docs`` and ``Span.as_doc(copy_user_data=True)`` move the
+place.
+"""
 
 
 class Batch(NamedTuple):
@@ -48,13 +53,17 @@ class Batch(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """The number of tokens, with white space."""
         return int(self.token_starts[-1])
 
+    @property
+    def is_word(self) -> Mask:
+        """Whether each token is no white space, shape (tokens,)."""
+        found = np.zeros(self.n_tokens, dtype=np.bool_)
+        found[self.places] = True
+        return found
+
     def sentences(self) -> list[list[str]]:
-        """The forms of the words of each sentence."""
-        places = self.starts.tolist()
-        return [self.forms[first:end] for first, end in pairwise(places)]
+        return [self.forms[first:end] for first, end in pairwise(self.starts.tolist())]
 
     def on_tokens(
         self, values: npt.NDArray[Any], blank: Any, dtype: npt.DTypeLike = np.uint64
@@ -66,20 +75,18 @@ class Batch(NamedTuple):
         spread[self.places] = values
         return spread
 
-    def put(self, attributes: Sequence[str], columns: Sequence[UInt64s]) -> None:
-        """Write columns of shape (tokens,) into the Docs."""
+    def put(self, columns: Mapping[str, UInt64s]) -> None:
+        """Write attributes, each of shape (tokens,), into the Docs."""
         table = np.empty((self.n_tokens, len(columns)), dtype=np.uint64)
-        for number, column in enumerate(columns):
+        for number, column in enumerate(columns.values()):
             table[:, number] = column
-        numbers = [IDS[attribute] for attribute in attributes]
+        numbers = [IDS[attribute] for attribute in columns]
         for doc, tokens in self.slices():
             if len(doc):
                 doc.from_array(numbers, cast("Any", table[tokens]))  # typed as signed
 
     def slices(self) -> Iterator[tuple[Doc, slice]]:
-        """Each Doc with its tokens."""
-        ends = self.token_starts.tolist()
-        for doc, first, end in zip(self.docs, ends, ends[1:], strict=False):
+        for doc, (first, end) in zip(self.docs, pairwise(self.token_starts.tolist()), strict=True):
             yield doc, slice(first, end)
 
     def owners(self) -> Longs:
@@ -90,8 +97,7 @@ class Batch(NamedTuple):
         """
         if len(self.places) == self.n_tokens:
             return self.places
-        is_word = np.zeros(self.n_tokens, dtype=np.bool_)
-        is_word[self.places] = True
+        is_word = self.is_word
         doc_of = np.repeat(np.arange(len(self.docs)), np.diff(self.token_starts))
         before = np.cumsum(is_word) - 1
         has_before = before >= self.word_starts[doc_of]
@@ -101,21 +107,17 @@ class Batch(NamedTuple):
         backward = has_before & ~((since > 0) & has_after & ~is_word)
         return np.where(backward, before, np.where(has_after, before + 1, -1))
 
-
-class _CachedStarts(NamedTuple):
-    """The sentence starts predicted for a Doc, and what they were predicted from."""
-
-    splitter: object
-    orths: bytes
-    given: bytes
-    starts: Mask
-
-
-# A tagger needs sentence starts, but must not set SENT_START: a component sets only the attributes
-# that it declares. Without this cache, every component of a pipeline would split the Doc anew. The
-# cache is not kept in the Doc, because ``user_data`` and ``user_hooks`` are copied and pickled with
-# it; keys are weak, so that an entry lives as long as its Doc.
-_CACHE: WeakKeyDictionary[Doc, _CachedStarts] = WeakKeyDictionary()
+    def start_codes(self) -> Longs:
+        """``STARTS`` or ``CONTINUES`` for each token, shape (tokens,): a sentence starts at the
+        first white space that belongs to its first word.
+        """
+        codes = np.full(self.n_tokens, CONTINUES, dtype=np.int64)
+        first_of = np.zeros(len(self.forms) + 1, dtype=np.int64)
+        # written backwards: the first token of a word is written last
+        first_of[self.owners()[::-1]] = np.arange(self.n_tokens)[::-1]
+        codes[first_of[self.starts[:-1]]] = STARTS
+        codes[self.token_starts[:-1][np.diff(self.token_starts) > 0]] = STARTS
+        return codes
 
 
 def read(
@@ -131,8 +133,8 @@ def read(
     are kept so. The other starts are predicted for each paragraph by ``splitter``; a blank line
     ends a paragraph.
     """
-    token_starts = _ends(map(len, docs))
-    held = columns_of(docs, (*_READ, *attributes))
+    token_starts = np.array([0, *accumulate(map(len, docs))], dtype=np.int64)
+    held = columns_of(docs, ("ORTH", "SENT_START", "SPACY", *attributes))
     layout = _layout(docs, held["ORTH"])
     given = held["SENT_START"].view(np.int64)
     if not keep_starts:
@@ -141,39 +143,9 @@ def read(
     if _LATEST.layout is layout and _LATEST.key == key and _LATEST.splitter() is splitter:
         return _LATEST.batch._replace(docs=docs, held=held)
     batch = _split_into_sentences(docs, token_starts, layout, given, held, splitter)
-    _LATEST.layout, _LATEST.key = layout, key
-    _LATEST.splitter = ref(splitter)
+    _LATEST.layout, _LATEST.key, _LATEST.splitter = layout, key, ref(splitter)
     _LATEST.batch = batch._replace(docs=(), held={})
     return batch
-
-
-def _split_into_sentences(
-    docs: Sequence[Doc],
-    token_starts: Longs,
-    layout: _Layout,
-    given: Longs,
-    held: Mapping[str, UInt64s],
-    splitter: Splits,
-) -> Batch:
-    """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
-    blank, breaks, places, forms = layout
-    word_starts = places.searchsorted(token_starts)
-    state = given[places]
-    opens = blank
-    if len(forms) < len(blank):
-        opens = blank & (given == 1)
-        if opens.any():
-            state = np.where(_between(opens, places) > 0, 1, state)
-    state[word_starts[:-1][word_starts[1:] > word_starts[:-1]]] = 1
-    starts = state == 1
-    batch = Batch(docs, token_starts, word_starts, places, forms, places, opens, held)
-    unknown = (state == 0).nonzero()[0]
-    if len(unknown):
-        chosen = sorted(set((word_starts.searchsorted(unknown, side="right") - 1).tolist()))
-        predicted = _predicted_starts(batch, chosen, splitter, given, breaks, blank)
-        starts |= predicted & (state == 0)
-        starts = longest_pieces(starts, forms, state == 0)
-    return batch._replace(starts=np.append(starts.nonzero()[0], len(forms)))
 
 
 class _Layout(NamedTuple):
@@ -187,21 +159,19 @@ class _Layout(NamedTuple):
     forms: list[str]
 
 
-def _nothing() -> None:
-    """In place of a reference to no splitter."""
-
-
 class _Latest(local):
-    """What a thread has read last: components read the same Docs one after the other. ``laid_out``
-    is the layout of tokens with these ORTH; ``batch`` is that of ``layout`` with the sentence
-    starts of ``key`` and by ``splitter``, without its Docs.
+    """What a thread has read last. Components read the same Docs one after the other, and some need
+    sentence starts without setting them: a component sets only the attributes that it declares.
+
+    ``laid_out`` is the layout of tokens with these ORTH; ``batch`` is that of ``layout`` with the
+    sentence starts of ``key`` and by ``splitter``, without its Docs.
     """
 
     orths: bytes | None = None
     laid_out: _Layout | None = None
     layout: _Layout | None = None
     key: bytes = b""
-    splitter: Callable[[], Splits | None] = _nothing
+    splitter: Callable[[], Splits | None]
     batch: Batch
 
 
@@ -224,10 +194,62 @@ def _layout(docs: Sequence[Doc], orths: UInt64s) -> _Layout:
     else:
         blank = breaks = np.zeros(len(orths), dtype=np.bool_)
     places = (~blank).nonzero()[0]
-    forms = [strings[number] for number in ids[places].tolist()]
-    layout = _Layout(blank, breaks, places, forms)
+    layout = _Layout(blank, breaks, places, [strings[number] for number in ids[places].tolist()])
     _LATEST.orths, _LATEST.laid_out = key, layout
     return layout
+
+
+def _split_into_sentences(
+    docs: Sequence[Doc],
+    token_starts: Longs,
+    layout: _Layout,
+    given: Longs,
+    held: Mapping[str, UInt64s],
+    splitter: Splits,
+) -> Batch:
+    """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
+    blank, breaks, places, forms = layout
+    word_starts = places.searchsorted(token_starts)
+    state = given[places]
+    opens = blank
+    if len(forms) < len(blank):
+        opens = blank & (given == STARTS)
+        if opens.any():
+            state = np.where(_between(opens, places) > 0, STARTS, state)
+    state[word_starts[:-1][word_starts[1:] > word_starts[:-1]]] = STARTS
+    starts, unknown = state == STARTS, state == 0
+    if unknown.any():
+        # a Doc with an unknown start is split as if none were given
+        found = word_starts.searchsorted(unknown.nonzero()[0], side="right") - 1
+        chosen = [slice(*word_starts[number : number + 2].tolist()) for number in np.unique(found)]
+        spaced = (np.append(blank[1:], False) | (held["SPACY"] > 0))[places]
+        predicted = _split(chosen, forms, spaced, _between(breaks, places) > 0, splitter)
+        starts = longest_pieces(starts | (predicted & unknown), forms, unknown)
+    ends = np.append(starts.nonzero()[0], len(forms))
+    return Batch(docs, token_starts, word_starts, places, forms, ends, opens, held)
+
+
+def _split(
+    docs: Sequence[slice], forms: list[str], spaced: Mask, breaks: Mask, splitter: Splits
+) -> Mask:
+    """The sentence starts in the paragraphs of Docs, each given by its slice of words; (words,)."""
+    paragraphs: list[slice] = []
+    for words in docs:
+        places = [words.start, *(np.flatnonzero(breaks[words]) + words.start).tolist(), words.stop]
+        paragraphs += [slice(a, b) for a, b in pairwise(places) if b > a]
+    spaced[[words.stop - 1 for words in paragraphs]] = True
+    texts = [Paragraph(forms[words], spaced[words].tolist()) for words in paragraphs]
+    starts = np.zeros(len(forms), dtype=np.bool_)
+    for words, split in zip(paragraphs, splitter.split(texts), strict=True):
+        starts[words] = split
+    return starts
+
+
+def _between(marked: Mask, places: Longs) -> Longs:
+    """The number of marked tokens, all of them white space, directly before each word."""
+    counts = marked.cumsum()[places]
+    counts[1:] -= counts[:-1].copy()
+    return counts
 
 
 def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt64s]:
@@ -238,72 +260,30 @@ def columns_of(docs: Sequence[Doc], attributes: Sequence[str]) -> dict[str, UInt
         table = tables[0]
     else:
         table = np.concatenate(tables) if tables else np.zeros((0, len(numbers)), dtype=np.uint64)
-    columns = np.ascontiguousarray(table.T)
-    return dict(zip(attributes, columns, strict=True))
+    return dict(zip(attributes, np.ascontiguousarray(table.T), strict=True))
 
 
-def _predicted_starts(
-    batch: Batch,
-    chosen: Sequence[int],
-    splitter: Splits,
-    given: Longs,
-    breaks: Mask,
-    blank: Mask,
-) -> Mask:
-    """The sentence starts of the chosen Docs, predicted as if none were given; shape (words,)."""
-    starts, orths = np.zeros(len(batch.forms), dtype=np.bool_), batch.held["ORTH"]
-    new: list[tuple[Doc, slice, _CachedStarts]] = []
-    for number in chosen:
-        doc = batch.docs[number]
-        tokens = slice(*batch.token_starts[number : number + 2].tolist())
-        words = slice(*batch.word_starts[number : number + 2].tolist())
-        entry = _CachedStarts(
-            splitter, orths[tokens].tobytes(), given[tokens].tobytes(), starts[words]
-        )
-        cached = _CACHE.get(doc)
-        if cached is not None and cached.splitter is splitter and cached[1:3] == entry[1:3]:
-            starts[words] = cached.starts
-        else:
-            new.append((doc, words, entry))
-    if new:
-        spaced = _spaced(batch, blank)
-        breaks_before = _between(breaks, batch.places) > 0
-        _split([words for _, words, _ in new], batch.forms, spaced, breaks_before, splitter, starts)
-        for doc, words, entry in new:
-            _CACHE[doc] = entry._replace(starts=starts[words].copy())
-    return starts
+def user_data(doc: Doc) -> dict[Any, Any]:
+    """``Doc.user_data``, which spaCy types with keys of strings."""
+    return cast("dict[Any, Any]", doc.user_data)
 
 
-def _split(
-    docs: Sequence[slice],
-    forms: list[str],
-    spaced: Mask,
-    breaks: Mask,
-    splitter: Splits,
-    starts: Mask,
-) -> None:
-    """Split the paragraphs of Docs, each given by its slice of words, and mark the starts."""
-    paragraphs: list[slice] = []
-    for words in docs:
-        places = [words.start, *(np.flatnonzero(breaks[words]) + words.start).tolist(), words.stop]
-        paragraphs += [slice(a, b) for a, b in pairwise(places) if b > a]
-    spaced[[words.stop - 1 for words in paragraphs]] = True
-    texts = [Paragraph(forms[words], spaced[words].tolist()) for words in paragraphs]
-    for words, split in zip(paragraphs, splitter.split(texts), strict=True):
-        starts[words] = split
+def key_at(name: str, character: int) -> tuple[str, str, int, None]:
+    """The key of a value of ``name`` that belongs to a place in the text."""
+    return _PLACED, name, character, None
 
 
-def _spaced(batch: Batch, blank: Mask) -> Mask:
-    after = np.append(blank[1:], False) | (batch.held["SPACY"] > 0)
-    return after[batch.places]
+def entries_at(doc: Doc, name: str) -> dict[int, Any]:
+    """The values of ``name`` in a Doc, by the character that they belong to."""
+    return {
+        key[2]: value
+        for key, value in user_data(doc).items()
+        if isinstance(key, tuple) and len(key) == 4 and key[:2] == (_PLACED, name)
+    }
 
 
-def _between(marked: Mask, places: Longs) -> Longs:
-    """The number of marked tokens, all of them white space, directly before each word."""
-    counts = marked.cumsum()[places]
-    counts[1:] -= counts[:-1].copy()
-    return counts
-
-
-def _ends(lengths: Iterable[int]) -> Longs:
-    return np.array([0, *accumulate(lengths)], dtype=np.int64)
+def characters_of(doc: Doc) -> Longs:
+    """The first character of each token and the one after its last, shape (tokens, 2)."""
+    lengths, spaces = doc.to_array([LENGTH, SPACY]).reshape(len(doc), 2).astype(np.int64).T
+    ends = (lengths + spaces).cumsum() - spaces
+    return np.stack([ends - lengths, ends], axis=1)

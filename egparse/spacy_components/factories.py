@@ -1,4 +1,4 @@
-"""The factories of spaCy's entry points: names, default settings and attributes of each component.
+"""The table of components, and the factories of spaCy's entry points made from it.
 
 spaCy imports this module in every process that makes a pipeline, even without these components. So
 it imports only spaCy; the modules of a component are imported when the component is made.
@@ -7,7 +7,6 @@ it imports only spaCy; the modules of a component are imported when the componen
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
@@ -15,8 +14,8 @@ from spacy import util
 from spacy.language import Language
 
 if TYPE_CHECKING:
-    from egparse.spacy_components.component import EgparsePipe
-    from egparse.spacy_components.tokens.tokenizer import EgparseTokenizer
+    from egparse.spacy_components.pipes import EgparsePipe
+    from egparse.spacy_components.tokenizer import EgparseTokenizer
 
 # spaCy evaluates these annotations when a factory is registered, as a schema of the configuration.
 _Name = Optional[str]  # noqa: UP045
@@ -29,91 +28,67 @@ _SETTINGS: dict[str, Any] = {
 }
 
 
-class _Pipe(NamedTuple):
-    """What spaCy knows of a component: its class, the attributes that it sets, its settings with
-    their default values, besides ``model`` and ``scorer``, and the weights of its scores.
+class Component(NamedTuple):
+    """A component: the class of its pipe, the layers that it predicts, the attributes that it sets,
+    its settings with their default values, besides ``model`` and ``scorer``, and the weights of its
+    scores.
     """
 
-    of: str
+    pipe: str
+    layers: tuple[str, ...]
     assigns: list[str]
     settings: dict[str, bool]
     scores: dict[str, float | None]
 
 
-_PIPES = {
-    # existing tags, lemmas, entities and sentence starts are kept unless ``overwrite``
-    "tagger": _Pipe(
-        "EgparseTagger",
-        ["token.tag", "token.pos", "token.morph"],
-        {"overwrite": False, "probabilities": False},
-        {
-            "tag_acc": 0.34,
-            "pos_acc": 0.33,
-            "morph_acc": 0.33,
-            "morph_per_feat": None,
-            "conll_xpos": 0.0,
-            "conll_upos": 0.0,
-            "conll_ufeats": 0.0,
-        },
-    ),
-    # with ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set
-    "lemmatizer": _Pipe(
-        "EgparseLemmatizer",
-        ["token.lemma"],
-        {"overwrite": False, "use_tags": True, "probabilities": False},
-        {"lemma_acc": 1.0, "conll_lemmas": 0.0},
-    ),
-    "ner": _Pipe(
-        "EgparseNer",
-        ["doc.ents", "token.ent_iob", "token.ent_type"],
-        {"overwrite": False, "use_tags": True, "probabilities": False},
-        {
-            "ents_f": 1.0,
-            "ents_p": 0.0,
-            "ents_r": 0.0,
-            "ents_per_type": None,
-            "conll_ents_f": 0.0,
-            "conll_ents_p": None,
-            "conll_ents_r": None,
-        },
-    ),
-    # an existing parse is kept unless ``overwrite``, existing sentence starts always
-    "parser": _Pipe(
-        "EgparseParser",
-        ["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
-        {"overwrite": True, "use_tags": True, "probabilities": False},
-        {
-            "conll_uas": 0.0,
-            "conll_las": 0.5,
-            "conll_clas": 0.0,
-            "conll_mlas": None,
-            "dep_uas": 0.0,
-            "dep_las": 0.5,
-            "dep_las_per_type": None,
-            "sents_f": 0.0,
-            "sents_p": None,
-            "sents_r": None,
-        },
-    ),
-    "senter": _Pipe(
+COMPONENTS = {
+    "senter": Component(
         "EgparseSenter",
+        (),
         ["token.is_sent_start", "doc.sents"],
         {"overwrite": False},
         {"sents_f": 1.0, "sents_p": 0.0, "sents_r": 0.0},
     ),
+    # existing tags, lemmas, entities and sentence starts are kept unless ``overwrite``
+    "tagger": Component(
+        "EgparseTagger",
+        ("upos", "xpos", "feats"),
+        ["token.tag", "token.pos", "token.morph"],
+        {"overwrite": False, "probabilities": False},
+        {"tag_acc": 0.34, "pos_acc": 0.33, "morph_acc": 0.33, "morph_per_feat": None}
+        | {"conll_xpos": 0.0, "conll_upos": 0.0, "conll_ufeats": 0.0},
+    ),
+    # with ``use_tags`` the tags of the Doc are used; missing ones are predicted, but not set
+    "lemmatizer": Component(
+        "EgparseLemmatizer",
+        ("lemmas",),
+        ["token.lemma"],
+        {"overwrite": False, "use_tags": True, "probabilities": False},
+        {"lemma_acc": 1.0, "conll_lemmas": 0.0},
+    ),
+    # an existing parse is kept unless ``overwrite``, existing sentence starts always
+    "parser": Component(
+        "EgparseParser",
+        ("heads", "deprels"),
+        ["token.dep", "token.head", "token.is_sent_start", "doc.sents"],
+        {"overwrite": True, "use_tags": True, "probabilities": False},
+        {"conll_uas": 0.0, "conll_las": 0.5, "conll_clas": 0.0, "conll_mlas": None}
+        | {"dep_uas": 0.0, "dep_las": 0.5, "dep_las_per_type": None}
+        | {"sents_f": 0.0, "sents_p": None, "sents_r": None},
+    ),
+    "ner": Component(
+        "EgparseNer",
+        ("spans",),
+        ["doc.ents", "token.ent_iob", "token.ent_type"],
+        {"overwrite": False, "use_tags": True, "probabilities": False},
+        {"ents_f": 1.0, "ents_p": 0.0, "ents_r": 0.0, "ents_per_type": None}
+        | {"conll_ents_f": 0.0, "conll_ents_p": None, "conll_ents_r": None},
+    ),
 }
+"""Kind -> component, in the order in which the pipeline of a package has them."""
 
 
-def prepare(nlp: Language, name: str) -> bool:
-    """Write egparse into the requirements of a pipeline, for ``spacy package``; returns whether
-    the component ``name`` will read its own copy of the model.
-    """
-    awaits_copy = is_loaded_from_folder(nlp, name)
-    require_egparse(nlp)
-    return awaits_copy
-
-
-def is_loaded_from_folder(nlp: Language, name: str) -> bool:
+def _is_loaded_from_folder(nlp: Language, name: str) -> bool:
     """Whether ``spacy.load`` makes the component ``name`` as a part of a saved pipeline, whose
     folder ``nlp.from_disk`` will read afterwards.
 
@@ -127,11 +102,13 @@ def is_loaded_from_folder(nlp: Language, name: str) -> bool:
     return nlp.path is None and not has_configured and name in meta.get("components", ())
 
 
-def require_egparse(nlp: Language) -> None:
-    """Add egparse to the requirements in ``nlp.meta``, unless they have it."""
+def _require_egparse(nlp: Language) -> None:
+    """Add egparse to the requirements in ``nlp.meta``, for ``spacy package``, unless they have it.
+
+    ``nlp.meta`` would bring the names of components up to date: see ``_is_loaded_from_folder``.
+    """
     from egparse.storage.model_file import NEEDS_EGPARSE
 
-    # not nlp.meta, which would bring the names of components up to date: see above
     meta = nlp._meta if hasattr(nlp, "_meta") else nlp.meta
     requirements = meta.setdefault("requirements", [])
     if not any(util.split_requirement(each)[0] == "egparse" for each in requirements):
@@ -145,28 +122,29 @@ def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer
         from egparse.storage.collector import collector_paused
 
         with collector_paused():
-            from egparse.spacy_components.tokens.tokenizer import EgparseTokenizer
+            from egparse.spacy_components.tokenizer import EgparseTokenizer
 
         # spaCy gives the metadata of a saved pipeline to the Language that it is to read
         meta = getattr(nlp, "_meta", {})
-        require_egparse(nlp)
+        _require_egparse(nlp)
         return EgparseTokenizer(nlp.vocab, model=model, awaits_copy="spacy_version" in meta)
 
     return create
 
 
-def _factory(kind: str, pipe: _Pipe) -> Callable[..., EgparsePipe]:
-    """Register the factory ``egparse_<kind>``."""
+def _factory(kind: str, component: Component) -> Callable[..., EgparsePipe]:
     scorer = {"@scorers": f"egparse.{kind}_scorer.v1"}
-    defaults = {"model": None, **pipe.settings, "scorer": scorer}
+    defaults = {"model": None, **component.settings, "scorer": scorer}
 
     def make(nlp: Language, name: str, **settings: Any) -> EgparsePipe:
         from egparse.storage.collector import collector_paused
 
         with collector_paused():
-            module = import_module(f"egparse.spacy_components.pipes.{kind}")
-        made: EgparsePipe = getattr(module, pipe.of)(
-            nlp.vocab, name, awaits_copy=prepare(nlp, name), **settings
+            from egparse.spacy_components import pipes
+        awaits_copy = _is_loaded_from_folder(nlp, name)
+        _require_egparse(nlp)
+        made: EgparsePipe = getattr(pipes, component.pipe)(
+            nlp.vocab, name, component.layers, awaits_copy=awaits_copy, **settings
         )
         return made
 
@@ -181,15 +159,15 @@ def _factory(kind: str, pipe: _Pipe) -> Callable[..., EgparsePipe]:
     make.__name__ = f"make_{kind}"
     Language.factory(
         f"egparse_{kind}",
-        assigns=pipe.assigns,
+        assigns=component.assigns,
         requires=[],
         default_config=defaults,
-        default_score_weights=pipe.scores,
+        default_score_weights=component.scores,
         func=make,
     )
     return make
 
 
-make_tagger, make_lemmatizer, make_ner, make_parser, make_senter = (
-    _factory(kind, pipe) for kind, pipe in _PIPES.items()
+make_senter, make_tagger, make_lemmatizer, make_parser, make_ner = (
+    _factory(kind, component) for kind, component in COMPONENTS.items()
 )

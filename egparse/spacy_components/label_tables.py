@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from spacy.parts_of_speech import IDS
 from spacy.vocab import Vocab
 
+from egparse.features.request import ABSENT
 from egparse.types import Ints, Mask, UInt64s
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ UNKNOWN = -1
 
 OUTSIDE, INSIDE, BEGINS = 2, 1, 3
 """spaCy's codes of ENT_IOB."""
+
+STARTS, CONTINUES = 1, -1
+"""spaCy's codes of SENT_START."""
 
 UD_ROOT, SPACY_ROOT = "root", "ROOT"
 """The label of the root of a sentence in UD and in spaCy."""
@@ -41,25 +45,23 @@ class LabelTables:
     """The tables of a model for a vocabulary; makes the vocabulary know the labels."""
 
     def __init__(self, model: Model, vocab: Vocab) -> None:
-        strings = {layer: labels.strings for layer, labels in model.columns.labels.items()}
-        add = vocab.strings.add
+        self.model, add = model, vocab.strings.add
         self.attached, self.root = add(ATTACHED), add(SPACY_ROOT)
-        self.of: dict[str, UInt64s] = {}
-        if "upos" in strings:
-            self.of["upos"] = _hashes(IDS.get(label, 0) for label in strings["upos"])
-            self.upos_as_tags = _hashes(add(label) for label in strings["upos"])
-        if "xpos" in strings:
-            self.of["xpos"] = _hashes(add(label) for label in strings["xpos"])
-        if "feats" in strings:
-            self.of["feats"] = _hashes(
-                vocab.morphology.add(feats_to_spacy(label)) for label in strings["feats"]
-            )
-        if "deprels" in strings:
-            self.of["deprels"] = _hashes(add(to_spacy(label)) for label in strings["deprels"])
-        self.spans = span_tags(strings["spans"], add) if "spans" in strings else None
-        self._numbers: Mapping[str, dict[int, int]] = {
-            layer: _numbers_of(hashes) for layer, hashes in self.of.items()
+        number_of: dict[str, Callable[[str], int]] = {
+            "upos": lambda label: IDS.get(label, 0),
+            "xpos": add,
+            "feats": lambda label: vocab.morphology.add(feats_to_spacy(label)),
+            "deprels": lambda label: add(to_spacy(label)),
         }
+        labels = {layer: labels.strings for layer, labels in model.columns.labels.items()}
+        self.of = {
+            layer: _hashes(map(number, labels[layer]))
+            for layer, number in number_of.items()
+            if layer in labels
+        }
+        self.upos_as_tags = _hashes(map(add, labels.get("upos", ())))
+        self.spans = span_tags(labels["spans"], add) if "spans" in labels else None
+        self._numbers = {layer: _numbers_of(hashes) for layer, hashes in self.of.items()}
 
     def numbers(self, layer: str, values: UInt64s) -> Ints:
         """The label numbers of values in a Doc: ``UNKNOWN`` for labels that the model lacks,
@@ -95,9 +97,6 @@ def span_tags(labels: Sequence[str], add: Callable[[str], int]) -> SpanTags:
 
 
 def _numbers_of(hashes: UInt64s) -> dict[int, int]:
-    # Here, because it imports numba: the conversion of Docs needs this module without it.
-    from egparse.features.request import ABSENT
-
     # Several labels may be the same to spaCy: then the first one.
     numbered = reversed(list(enumerate(hashes.tolist())))
     return {**{value: number for number, value in numbered}, 0: ABSENT}

@@ -139,7 +139,6 @@ def _has_other_labels(doc: Doc) -> bool:
 
 
 def _own_iterator(language: str) -> Callable[[Doc | Span], Chunks] | None:
-    """spaCy's iterator for a language, if it has one."""
     from spacy.util import get_lang_class
 
     try:

@@ -15,7 +15,8 @@ spaCy and the command line find the package.
 
 ``spacy package`` was not used: its build needs a network, and its packages would require the minor
 release of egparse that made them. A model file states the first release that can read it, and the
-package requires that release or a later one.
+package requires that release or a later one. flit builds in this process; with
+``SOURCE_DATE_EPOCH`` set, the same folder gives the same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,18 +32,13 @@ from typing import Any, NamedTuple
 import spacy
 from spacy.language import Language
 
+from egparse.config.fields import toml_value
 from egparse.errors import EgparseError
 from egparse.pipeline.model import Model
-from egparse.service.hub.card_metadata import CardMetadata
-from egparse.service.hub.cards import card, description_of
-from egparse.service.hub.distributions import (
-    build_sdist,
-    build_wheel,
-    licence_expression,
-    pyproject,
-)
+from egparse.service.hub.cards import CardMetadata, card, description_of
 from egparse.service.hub.model_paths import ENTRY_POINTS, SUFFIX
-from egparse.spacy_components import shared_models as models
+from egparse.spacy_components.factories import COMPONENTS
+from egparse.spacy_components.shared_models import TOKENIZER, load
 from egparse.storage.files import temporary_folder
 from egparse.storage.header import read_model_header
 
@@ -54,6 +50,13 @@ SPACY_VERSIONS = ">=3.8.15,<4"
 
 _NAME = re.compile(r"[a-z]+(_[a-z0-9]+)+")
 _VERSION = re.compile(r"\d+(\.\d+)*((a|b|rc)\d+)?(\.post\d+)?(\.dev\d+)?")
+
+_OTHER_NAMES = {"LGPL-LR": "LGPLLR"}
+"""Other name of a licence -> its SPDX identifier."""
+
+_BUILD_SYSTEM = (
+    '[build-system]\nrequires = ["flit_core>=4"]\nbuild-backend = "flit_core.buildapi"\n'
+)
 
 _INIT = '''\
 """The spaCy pipeline {name}: a model of egparse."""
@@ -125,42 +128,29 @@ def package(
             that cannot be written.
         ModelFileError: not a model, damaged, or of a newer format.
     """
-    shared = models.load(path)
-    name = name or default_name(path.stem, shared.model.language)
-    _check(name, version, shared.model.language)
+    model = load(path).model
+    name = name or default_name(path.stem, model.language)
+    _check(name, version, model.language)
     title = f"{name}-{version}"
-    target = output / title
-    replaced = output / f".{title}.replaced"
+    target, replaced = output / title, output / f".{title}.replaced"
     _restore(replaced, target)
-    if target.exists() and not force:
-        raise EgparseError(f"{target}: expected no such folder, or --force to replace it, got one")
-    if target.exists() and not (target / name / "meta.json").is_file():
-        raise EgparseError(f"{target}: expected a package to replace, got something else")
-    for own in (path, *inputs):
-        if target.exists() and own.resolve().is_relative_to(target.resolve()):
-            raise EgparseError(f"{target}: expected one without {own}, which it would destroy")
+    if target.exists():
+        _check_replaced(target, name, force, (path, *inputs))
     try:
         output.mkdir(parents=True, exist_ok=True)
         with temporary_folder(output) as making:
-            components = _write(making / title, path, shared.model, facts, name, version)
-            (making / title / "dist").mkdir()
-            builds = ((build_wheel, wheel), (build_sdist, sdist))
-            built = [
-                build(making / title, making / title / "dist").name
-                for build, wanted in builds
-                if wanted
-            ]
-            _put(making / title, target, replaced)
+            components = _write(making / title, path, model, facts, name, version)
+            built = _build(making / title, wheel, sdist)
+            if target.exists():
+                target.rename(replaced)
+            try:
+                (making / title).rename(target)
+            finally:
+                _restore(replaced, target)
     except OSError as error:  # would name a file in the temporary folder, or none
         raise EgparseError(f"{target}: cannot be written: {error.strerror or error}") from error
-    return Package(
-        name,
-        version,
-        model_name(name),
-        components,
-        target,
-        tuple(target / "dist" / file for file in built),
-    )
+    files = tuple(target / "dist" / file for file in built)
+    return Package(name, version, model_name(name), components, target, files)
 
 
 def default_name(stem: str, language: str) -> str:
@@ -180,15 +170,11 @@ def components_of(model: Model) -> tuple[str, ...]:
 
     The sentence splitter comes first, so that Docs have sentences even without the parser.
     """
-    layers = set(model.layers)
-    wanted = {
-        "egparse_senter": True,
-        "egparse_tagger": bool(layers & {"upos", "xpos", "feats"}),
-        "egparse_lemmatizer": "lemmas" in layers,
-        "egparse_parser": "heads" in layers,
-        "egparse_ner": "spans" in layers,
-    }
-    return tuple(name for name, is_wanted in wanted.items() if is_wanted)
+    return tuple(
+        f"egparse_{kind}"
+        for kind, component in COMPONENTS.items()
+        if not component.layers or set(component.layers) & set(model.layers)
+    )
 
 
 def requirements_of(header: Mapping[str, Any]) -> list[str]:
@@ -201,14 +187,20 @@ def requirements_of(header: Mapping[str, Any]) -> list[str]:
     return [f"egparse>={header['needs_egparse']}", *tokeniser]
 
 
-def _put(folder: Path, target: Path, replaced: Path) -> None:
-    """Move a folder to ``target``; what was there is at ``replaced`` meanwhile."""
-    if target.exists():
-        target.rename(replaced)
-    try:
-        folder.rename(target)
-    finally:
-        _restore(replaced, target)
+def licence_expression(licence: str) -> str:
+    """A licence as ``pyproject.toml`` requires it: an SPDX expression (in ``licence``, blanks may
+    stand for its hyphens, and ``LGPL-LR``, as treebanks write it, is known), or else a
+    ``LicenseRef``.
+    """
+    from flit_core.config import ConfigError, normalise_compound_license_expr
+
+    dashed = "-".join(licence.split())
+    for text in (_OTHER_NAMES.get(dashed, licence), dashed):
+        try:
+            return str(normalise_compound_license_expr(text))
+        except ConfigError:
+            continue
+    return "LicenseRef-" + re.sub(r"[^A-Za-z0-9.]+", "-", licence).strip("-")
 
 
 def _restore(replaced: Path, target: Path) -> None:
@@ -236,20 +228,48 @@ def _check(name: str, version: str, language: str) -> None:
         raise EgparseError(f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}")
 
 
+def _check_replaced(target: Path, name: str, force: bool, inputs: Sequence[Path]) -> None:
+    if not force:
+        raise EgparseError(f"{target}: expected no such folder, or --force to replace it, got one")
+    if not (target / name / "meta.json").is_file():
+        raise EgparseError(f"{target}: expected a package to replace, got something else")
+    for file in inputs:
+        if file.resolve().is_relative_to(target.resolve()):
+            raise EgparseError(f"{target}: expected one without {file}, which it would destroy")
+
+
+def _build(folder: Path, wheel: bool, sdist: bool) -> list[str]:
+    """Build distributions into ``dist``; returns their names."""
+    from flit_core.config import ConfigError
+    from flit_core.sdist import SdistBuilder
+    from flit_core.wheel import make_wheel_in
+
+    output, project = folder / "dist", folder / "pyproject.toml"
+    output.mkdir()
+    built = []
+    try:
+        if wheel:
+            built.append(Path(make_wheel_in(project, output).file).name)
+        if sdist:
+            built.append(Path(SdistBuilder.from_ini_path(project).build(output)).name)
+    except ConfigError as error:  # such as a malformed e-mail address
+        raise EgparseError(f"package: {error}") from error
+    return built
+
+
 def _write(
     folder: Path, path: Path, model: Model, facts: CardMetadata, name: str, version: str
 ) -> tuple[str, ...]:
-    """Write the sources of the package; returns its components."""
     module = folder / name
     pipeline = module / f"{name}-{version}"
     pipeline.mkdir(parents=True)
     stored = module / (model_name(name) + SUFFIX)
     shutil.copyfile(path, stored)
-    nlp = _pipeline(model, stored)
+    splits = "tokeniser" in model.components
+    nlp = _pipeline(model, stored, splits)
     components = tuple(nlp.pipe_names)
     meta = {**nlp.meta, **_meta(read_model_header(stored), facts, name, version)}
-    splits = "tokeniser" in model.components
-    nlp.to_disk(pipeline, exclude=(*components, *((models.TOKENIZER,) if splits else ())))
+    nlp.to_disk(pipeline, exclude=(*components, *((TOKENIZER,) if splits else ())))
     config = nlp.config.copy()
     for component in components:
         config["components"][component]["model"] = model_name(name)
@@ -258,20 +278,28 @@ def _write(
         config["nlp"]["tokenizer"]["model"] = model_name(name)
         parts.append("nlp.tokenizer")
     config.to_disk(pipeline / "config.cfg")
-    readme = card(path, facts, name) + _USE.format(name=name, model=model_name(name))
-    for place in (folder, module, pipeline):
-        _write_text(place / "meta.json", json.dumps(meta, ensure_ascii=False, indent=2) + "\n")
-    for place in (folder, pipeline):
-        _write_text(place / "README.md", readme)
     init = _INIT.format(name=name, version=version, model=stored.name, parts=tuple(parts))
-    _write_text(module / "__init__.py", init)
-    _write_text(folder / "pyproject.toml", pyproject(_project(facts, meta, name)))
+    readme = card(path, facts, name) + _USE.format(name=name, model=model_name(name))
+    texts = {
+        module / "__init__.py": init,
+        folder / "pyproject.toml": _pyproject(facts, meta, name),
+        **{place / "README.md": readme for place in (folder, pipeline)},
+        **dict.fromkeys(
+            [place / "meta.json" for place in (folder, module, pipeline)],
+            json.dumps(meta, ensure_ascii=False, indent=2) + "\n",
+        ),
+    }
+    for file, text in texts.items():
+        file.write_text(text, encoding="utf-8", newline="\n")
     return components
 
 
-def _pipeline(model: Model, stored: Path) -> Language:
+def _pipeline(model: Model, stored: Path, splits: bool) -> Language:
+    """The pipeline of a model file, whose text is split by the model, if it can."""
+    tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
     try:
-        nlp = spacy.blank(model.language, config=_settings(model, stored))
+        config = {"nlp": {"tokenizer": tokenizer}} if splits else {}
+        nlp = spacy.blank(model.language, config=config)
     except ImportError as error:
         raise EgparseError(
             "language: expected one that spaCy has a tokeniser for here, or xx for any, got "
@@ -282,26 +310,13 @@ def _pipeline(model: Model, stored: Path) -> Language:
     return nlp
 
 
-def _settings(model: Model, stored: Path) -> dict[str, Any]:
-    """The settings of a pipeline whose text is split by the model, if it can."""
-    if "tokeniser" not in model.components:
-        return {}
-    tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
-    return {"nlp": {"tokenizer": tokenizer}}
-
-
 def _meta(
     header: Mapping[str, Any], facts: CardMetadata, name: str, version: str
 ) -> dict[str, Any]:
     """The fields of ``meta.json`` that spaCy cannot fill."""
     sources = [
-        {
-            "name": source.name,
-            "url": source.address,
-            "author": source.author,
-            "license": source.licence,
-        }
-        for source in facts.sources
+        {"name": one.name, "url": one.address, "author": one.author, "license": one.licence}
+        for one in facts.sources
     ]
     return {
         "name": name.partition("_")[2],
@@ -324,12 +339,11 @@ def performance(scores: Mapping[str, Any]) -> dict[str, float]:
     Only scores that spaCy computes in the same way are included: ``dep_uas`` and ``dep_las``
     without punctuation, but not ``morph_acc``, since UFeats of CoNLL 2018 counts otherwise.
     """
-    return dict(_performance(scores)) if scores else {}
-
-
-def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    if not scores:
+        return {}
     attachment = scores["conventions"].get("spacy") or {}
     sentences, spans = scores.get("segmentation") or {}, scores.get("NE") or {}
+    metrics = ("UPOS", "XPOS", "UFeats", "UAS", "LAS", "CLAS", "MLAS", "Lemmas", "BLEX")
     named = {
         "tag_acc": scores["UPOS"] if scores["XPOS"] is None else scores["XPOS"],
         "pos_acc": scores["UPOS"],
@@ -338,33 +352,24 @@ def _performance(scores: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         "dep_las": attachment.get("LAS"),
         "sents_f": sentences.get("Sentences"),
         **{f"ents_{key}": spans.get(key) for key in ("p", "r", "f")},
-        **{f"conll_{key.lower()}": scores[key] for key in ("UPOS", "XPOS", "UFeats")},
-        **{f"conll_{key.lower()}": scores[key] for key in ("UAS", "LAS", "CLAS", "MLAS")},
-        **{f"conll_{key.lower()}": scores.get(key) for key in ("Lemmas", "BLEX")},
+        **{f"conll_{metric.lower()}": scores.get(metric) for metric in metrics},
     }
-    for key, value in named.items():
-        if value is not None:
-            yield key, round(value / 100, 6)
+    return {key: round(value / 100, 6) for key, value in named.items() if value is not None}
 
 
-def _project(facts: CardMetadata, meta: Mapping[str, Any], name: str) -> list[tuple[str, object]]:
-    """The entries of the table ``[project]``."""
-    author = {
-        key: value for key, value in (("name", facts.author), ("email", facts.email)) if value
+def _pyproject(facts: CardMetadata, meta: Mapping[str, Any], name: str) -> str:
+    author = {"name": facts.author, "email": facts.email}
+    entries = {
+        "name": name,
+        "version": meta["version"],
+        "description": " ".join(meta["description"].split()),
+        "readme": "README.md",
+        "requires-python": ">=3.11",
+        "license": licence_expression(facts.licence) if facts.licence else "",
+        "authors": [known] if (known := {key: one for key, one in author.items() if one}) else [],
+        "urls": {"Homepage": facts.address} if facts.address else {},
+        "dependencies": meta["requirements"],
+        "entry-points": {"spacy_models": {name: name}, ENTRY_POINTS: {model_name(name): name}},
     }
-    return [
-        ("name", name),
-        ("version", meta["version"]),
-        ("description", " ".join(meta["description"].split())),
-        ("readme", "README.md"),
-        ("requires-python", ">=3.11"),
-        ("license", licence_expression(facts.licence) if facts.licence else ""),
-        ("authors", [author] if author else []),
-        ("urls", {"Homepage": facts.address} if facts.address else {}),
-        ("dependencies", meta["requirements"]),
-        ("entry-points", {"spacy_models": {name: name}, ENTRY_POINTS: {model_name(name): name}}),
-    ]
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
+    lines = "\n".join(f"{key} = {toml_value(value)}" for key, value in entries.items() if value)
+    return f"{_BUILD_SYSTEM}\n[project]\n{lines}\n"

@@ -2,10 +2,8 @@
 read them.
 
 ``Doc.user_data`` survives ``to_bytes`` and the processes of ``nlp.pipe``. An entry holds the
-probabilities of a layer and the characters of the tokens that they belong to. Its key has the form
-of those that spaCy makes for values at a place in the text, so that ``Doc.from_docs`` and
-``Span.as_doc(copy_user_data=True)`` move the place. A token has a probability as long as it has the
-same characters: other tokens may be merged or split.
+probabilities of a layer and the characters of the tokens that they belong to. A token has a
+probability as long as it has the same characters: other tokens may be merged or split.
 """
 
 from __future__ import annotations
@@ -14,20 +12,16 @@ import math
 import warnings
 from bisect import bisect_left
 from functools import partial
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
-from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Span, Token
 
-from egparse.types import Longs
+from egparse.spacy_components.documents import characters_of, entries_at, key_at, user_data
 
 _OF_TOKENS = ("tag", "pos", "morph", "lemma", "ent", "head", "dep")
-
-_PLACED = "._."
-"""What spaCy's keys of values at a place begin with; then a name and the characters."""
 
 _MANY = "s"
 """What the name of an entry adds to that of its attribute, whose values spaCy would look for under
@@ -67,13 +61,11 @@ def key_of(name: str) -> str:
 
 def put(doc: Doc, name: str, probabilities: npt.NDArray[np.floating]) -> None:
     """Store the probabilities of tokens, shape (tokens,), as float32; nan for none."""
-    key = key_of(name)
-    for start in _entries(doc, key):
-        del _data(doc)[(_PLACED, key + _MANY, start, None)]
-    _data(doc)[(_PLACED, key + _MANY, 0, None)] = [
-        _characters(doc).astype(np.int32),
-        probabilities.astype(np.float32),
-    ]
+    key, data = key_of(name) + _MANY, user_data(doc)
+    for start in entries_at(doc, key):
+        del data[key_at(key, start)]
+    characters = characters_of(doc).astype(np.int32)
+    data[key_at(key, 0)] = [characters, probabilities.astype(np.float32)]
     _ALIGNED.pop(doc, None)
 
 
@@ -116,10 +108,10 @@ def _align(doc: Doc, key: str) -> _Aligned:
     An entity that was merged into one token has the least probability of its parts; every other
     token that the model has not seen has none.
     """
-    starts, ends = _characters(doc).T.tolist()
+    starts, ends = characters_of(doc).T.tolist()
     parts = {
         start + first: (start + end, value)
-        for start, (characters, values) in _entries(doc, key).items()
+        for start, (characters, values) in entries_at(doc, key + _MANY).items()
         for (first, end), value in zip(characters.tolist(), values.tolist(), strict=True)
     }
     if not parts and len(doc):
@@ -140,25 +132,3 @@ def _align(doc: Doc, key: str) -> _Aligned:
             value = min(known, default=math.nan)
         of_tokens.append(value if stop == end else math.nan)
     return _Aligned(len(doc.user_data), starts, ends, of_tokens)
-
-
-def _entries(doc: Doc, key: str) -> dict[int, Any]:
-    """The entries of a layer: characters of tokens (tokens, 2) and probabilities (tokens,), by the
-    character that the former count from.
-    """
-    return {
-        entry[2]: value
-        for entry, value in _data(doc).items()
-        if isinstance(entry, tuple) and len(entry) == 4 and entry[:2] == (_PLACED, key + _MANY)
-    }
-
-
-def _data(doc: Doc) -> dict[Any, Any]:
-    return cast("dict[Any, Any]", doc.user_data)  # typed with keys of strings
-
-
-def _characters(doc: Doc) -> Longs:
-    """The first character of each token and the one after its last, shape (tokens, 2)."""
-    lengths, spaces = doc.to_array([LENGTH, SPACY]).reshape(len(doc), 2).astype(np.int64).T
-    ends = (lengths + spaces).cumsum() - spaces
-    return np.stack([ends - lengths, ends], axis=1)

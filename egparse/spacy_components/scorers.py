@@ -8,6 +8,8 @@ and ``conll_las`` are those of CoNLL 2018, over all words, with labels up to the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
@@ -16,68 +18,56 @@ from spacy.training import Example
 
 Scores = dict[str, Any]
 
+_OF_SPACY = {
+    "tagger": ("pipeline.morphologizer:morphologizer_score", "pipeline.tagger:tagger_score"),
+    "lemmatizer": ("pipeline.lemmatizer:lemmatizer_score",),
+    "ner": ("scorer:get_ner_prf",),
+    "parser": ("pipeline.dep_parser:parser_score",),
+    "senter": ("pipeline.senter:senter_score",),
+}
+"""Component -> the scorers of spaCy; ``sents_f`` is what CoNLL 2018 defines in the same way."""
 
-def tagger_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``tag_acc``, ``pos_acc``, ``morph_acc``, ``morph_per_feat``; ``conll_upos``, ``conll_xpos``,
-    ``conll_ufeats``.
+_METRICS = {
+    "tagger": {
+        "conll_upos": ("UPOS", "POS"),
+        "conll_xpos": ("XPOS", "TAG"),
+        "conll_ufeats": ("UFeats", "MORPH"),
+    },
+    "lemmatizer": {"conll_lemmas": ("Lemmas", "LEMMA")},
+    "parser": {
+        "conll_uas": ("UAS", "DEP"),
+        "conll_las": ("LAS", "DEP"),
+        "conll_clas": ("CLAS", "DEP"),
+        "conll_mlas": ("MLAS", "POS"),
+    },
+}
+"""Component -> score -> the metric of CoNLL 2018, and the attribute that gold must have."""
+
+
+def score(kind: str, examples: Iterable[Example], **settings: Any) -> Scores:
+    """The scores of spaCy and of the shared tasks for a component; those of the shared tasks are
+    None where gold is not annotated.
     """
-    from spacy.pipeline.morphologizer import morphologizer_score
-    from spacy.pipeline.tagger import tagger_score as spacy_score
-
-    examples = list(examples)
-    names = {"conll_upos": "UPOS", "conll_xpos": "XPOS", "conll_ufeats": "UFeats"}
-    attributes = {"conll_upos": "POS", "conll_xpos": "TAG", "conll_ufeats": "MORPH"}
-    return {
-        **morphologizer_score(examples, **settings),
-        **spacy_score(examples, **settings),
-        **_conll(examples, names, attributes),
-    }
+    examples, scores = list(examples), Scores()
+    for place in _OF_SPACY[kind]:
+        module, _, function = place.partition(":")
+        scores |= getattr(import_module(f"spacy.{module}"), function)(examples, **settings)
+    if kind == "ner":
+        return scores | _entity_scores(examples)
+    return scores | _conll(examples, _METRICS.get(kind, {}))
 
 
-def lemmatizer_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``lemma_acc``, over the tokens that have a lemma in gold; ``conll_lemmas``."""
-    from spacy.pipeline.lemmatizer import lemmatizer_score as spacy_score
+def _entity_scores(examples: list[Example]) -> Scores:
+    """``conll_ents_p/r/f``: as conlleval has it, an entity is correct if its type and both its ends
+    are.
 
-    examples = list(examples)
-    names, attributes = {"conll_lemmas": "Lemmas"}, {"conll_lemmas": "LEMMA"}
-    return {**spacy_score(examples, **settings), **_conll(examples, names, attributes)}
-
-
-def parser_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``dep_uas``, ``dep_las``, ``dep_las_per_type``, ``sents_p/r/f``; ``conll_uas``,
-    ``conll_las``, ``conll_clas``, ``conll_mlas``.
+    Ends are compared as places among the characters that are not white space, because gold and
+    predicted tokens may differ: an entity that begins or ends inside of a gold token is wrong.
+    (spaCy's ``ents_f`` widens entities to whole gold tokens and leaves out what gold does not
+    annotate; it refuses Docs with other characters than gold.)
     """
-    from spacy.pipeline.dep_parser import parser_score as spacy_score
-
-    examples = list(examples)
-    names = {"conll_uas": "UAS", "conll_las": "LAS", "conll_clas": "CLAS", "conll_mlas": "MLAS"}
-    attributes = {name: "POS" if name == "conll_mlas" else "DEP" for name in names}
-    return {**spacy_score(examples, **settings), **_conll(examples, names, attributes)}
-
-
-def senter_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``sents_p``, ``sents_r``, ``sents_f``, which CoNLL 2018 defines in the same way."""
-    from spacy.pipeline.senter import senter_score as spacy_score
-
-    scores: Scores = spacy_score(examples, **settings)
-    return scores
-
-
-def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
-    """``ents_p/r/f``, ``ents_per_type``; ``conll_ents_p/r/f``, None where no gold is annotated.
-
-    As conlleval has it, an entity is correct if its type and both its ends are. Ends are compared
-    as places among the characters that are not white space, because gold and predicted tokens may
-    differ: an entity that begins or ends inside of a gold token is wrong. (spaCy's ``ents_f``
-    widens entities to whole gold tokens and leaves out what gold does not annotate; it refuses Docs
-    with other characters than gold.)
-    """
-    from spacy.scorer import get_ner_prf
-
     from egparse.evaluation.scores import Score
 
-    examples = list(examples)
-    scores: Scores = get_ner_prf(examples, **settings)
     annotated = [
         example
         for example in examples
@@ -89,17 +79,9 @@ def ner_score(examples: Iterable[Example], **settings: Any) -> Scores:
         gold, system = gold + len(wanted), system + len(found)
         if _characters(example.reference) == _characters(example.predicted):
             correct += len(wanted & found)
-    score = Score(correct, gold, system)
-    rates = (score.precision, score.recall, score.f1)
-    return {
-        **scores,
-        **{
-            key: rate / 100 if annotated else None
-            for key, rate in zip(
-                ("conll_ents_p", "conll_ents_r", "conll_ents_f"), rates, strict=True
-            )
-        },
-    }
+    total = Score(correct, gold, system)
+    rates = {"p": total.precision, "r": total.recall, "f": total.f1}
+    return {f"conll_ents_{key}": rate / 100 if annotated else None for key, rate in rates.items()}
 
 
 def _characters(doc: Doc) -> str:
@@ -114,23 +96,20 @@ def _entities(doc: Doc) -> set[tuple[str, int, int]]:
     return {(each.label_, before[each.start_char], before[each.end_char]) for each in doc.ents}
 
 
-def _conll(
-    examples: list[Example], names: Mapping[str, str], attributes: Mapping[str, str]
-) -> dict[str, float | None]:
-    """The metrics of CoNLL 2018, under the keys of ``names``; None where gold is not annotated or
-    the texts differ.
-    """
+def _conll(examples: list[Example], metrics: Mapping[str, tuple[str, str]]) -> Scores:
+    """The metrics of CoNLL 2018; None where gold is not annotated or the texts differ."""
     from egparse.errors import EgparseError
     from egparse.evaluation.ud import score
     from egparse.spacy_components.doc_conversion import sentences_from_doc
 
     scored = [example for example in examples if len(example.reference) and len(example.predicted)]
-    has = {
-        name: any(example.reference.has_annotation(attribute) for example in scored)
-        for name, attribute in attributes.items()
+    annotated = {
+        name: metric
+        for name, (metric, attribute) in metrics.items()
+        if any(example.reference.has_annotation(attribute) for example in scored)
     }
-    scores: dict[str, float | None] = dict.fromkeys(names)
-    if not any(has.values()):
+    scores: Scores = dict.fromkeys(metrics)
+    if not annotated:
         return scores
     gold = [sentence for each in scored for sentence in sentences_from_doc(each.reference)]
     system = [sentence for each in scored for sentence in sentences_from_doc(each.predicted)]
@@ -138,15 +117,14 @@ def _conll(
         totals = score(gold, system).totals
     except EgparseError:
         return scores
-    return {name: totals[metric].f1 / 100 if has[name] else None for name, metric in names.items()}
+    return scores | {name: totals[metric].f1 / 100 for name, metric in annotated.items()}
 
 
-def _maker(score: Callable[..., Scores]) -> Callable[[], Callable[..., Scores]]:
-    return lambda: score
+def _maker(kind: str) -> Callable[[], Callable[..., Scores]]:
+    return lambda: partial(score, kind)  # not a local function: pipelines are pickled
 
 
-make_tagger_scorer = _maker(tagger_score)
-make_lemmatizer_scorer = _maker(lemmatizer_score)
-make_ner_scorer = _maker(ner_score)
-make_parser_scorer = _maker(parser_score)
-make_senter_scorer = _maker(senter_score)
+make_tagger_scorer, make_lemmatizer_scorer, make_ner_scorer, make_parser_scorer = (
+    _maker(kind) for kind in ("tagger", "lemmatizer", "ner", "parser")
+)
+make_senter_scorer = _maker("senter")

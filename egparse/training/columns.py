@@ -308,16 +308,17 @@ def hidden_labels(
     for name, needs in HIDDEN.items():
         if not getattr(config, name).train or not set(needs) <= set(layers):
             continue
-        if not any(_lacks(sentence, layer) for sentence in sentences for layer in needs):
+        if all(is_complete(sentence, layer) for sentence in sentences for layer in needs):
             tags = (getattr(sentence, name) for sentence in sentences)
             found[name] = Vocabulary.of(chain.from_iterable(tags))
     return found
 
 
-def _lacks(sentence: Sentence, layer: str) -> bool:
-    """Whether some word has no value in a layer."""
+def is_complete(sentence: Sentence, layer: str) -> bool:
+    """Whether every word has a value in a layer."""
     values: Sequence[Any] = getattr(sentence, layer)
-    return len(values) < len(sentence) or MISSING in values or MISSING_HEAD in values
+    missing = {"heads": MISSING_HEAD, "feats": None}.get(layer, MISSING)
+    return len(values) == len(sentence) and missing not in values
 
 
 def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:

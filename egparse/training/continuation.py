@@ -89,7 +89,8 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
             continue from a base.
     """
     before = check_config(base.config_table, "the base model")
-    if _names_tables(table):
+    given = table.get("classes", {})
+    if not isinstance(given, Mapping) or given.get("tables"):
         raise ConfigError(
             f"{name}: classes: expected none beside a base model, whose tables of word classes "
             "stay, got some"
@@ -113,34 +114,24 @@ def configure(base: Model, table: Mapping[str, Any], name: str = "configuration"
 
 def _refuse_other_taggers(base: Model, before: TrainConfig, config: TrainConfig, name: str) -> None:
     """Raise ConfigError for settings of taggers of single layers where one tagger of the base has
-    these layers, or the other way round.
+    these layers, or the other way round; ``--learner`` sets the learner everywhere.
     """
     joint = _joint(base)
-    for section in (*joint, *(() if joint else (MORPHOLOGY,))):
-        if _without_learner(getattr(config, section)) != _without_learner(getattr(before, section)):
+    for section in joint or (MORPHOLOGY,):
+        wanted, known = getattr(config, section), getattr(before, section)
+        if replace(wanted, learner=known.learner) != known:
             tagged = f"one tagger of {', '.join(joint)}" if joint else "a tagger for each layer"
-            wanted = f"[{MORPHOLOGY}]" if joint else "[upos], [xpos] and [feats]"
+            sections = f"[{MORPHOLOGY}]" if joint else "[upos], [xpos] and [feats]"
             raise ConfigError(
                 f"{name}: {section}: the base model has {tagged}, whose settings are those of "
-                f"{wanted}"
+                f"{sections}"
             )
-
-
-def _without_learner(settings: LearningConfig) -> LearningConfig:
-    """The settings of a task apart from its learner, which ``--learner`` sets everywhere."""
-    return replace(settings, learner="")
 
 
 def _joint(base: Model) -> tuple[str, ...]:
     """The layers that one tagger of the base predicts together."""
     tagger = base.components.get(MORPHOLOGY)
     return () if tagger is None else tagger.layers
-
-
-def _names_tables(table: Mapping[str, Any]) -> bool:
-    """Whether a user's table names tables of word classes."""
-    given = table.get("classes", {})
-    return not isinstance(given, Mapping) or bool(given.get("tables"))
 
 
 def continue_training(

@@ -345,29 +345,6 @@ def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
     return documents % folds
 
 
-class _Work(threading.Thread):
-    """Work that begins when the one before it has ended, and not if that one failed. The thread
-    does not keep a process alive that ends otherwise.
-    """
-
-    def __init__(self, work: Callable[[], object], before: _Work | None) -> None:
-        super().__init__(name="egparse-background", daemon=True)
-        self._work, self._before = work, before
-        self.error: BaseException | None = None
-
-    def run(self) -> None:
-        """Do the work."""
-        try:
-            if self._before is not None:
-                self._before.join()
-                if self._before.error is not None:
-                    raise self._before.error
-            with beside_others():
-                self._work()
-        except BaseException as error:  # KeyboardInterrupt too: it is raised again by ``wait``
-            self.error = error
-
-
 class Background:
     """Work for one job where a run has several in this process: in a thread beside the main one,
     one after the other; or immediately in the calling thread, if tasks take ``turns``. Models do
@@ -379,7 +356,8 @@ class Background:
 
     def __init__(self, listener: Listener, *, turns: bool) -> None:
         self._listener, self._turns = listener, turns
-        self._last: _Work | None = None
+        self._last: threading.Thread | None = None
+        self._error: BaseException | None = None
         self._events: list[Iteration | Step] = []
         self._main = threading.get_ident()
 
@@ -400,9 +378,21 @@ class Background:
         elif self._turns:
             with working_with(Jobs()):
                 work()
-        else:
-            self._last = _Work(work, self._last)
+        else:  # a daemon: it does not keep a process alive that ends otherwise
+            arguments, name = (self._last, work), "egparse-background"
+            self._last = threading.Thread(target=self._do, args=arguments, name=name, daemon=True)
             self._last.start()
+
+    def _do(self, before: threading.Thread | None, work: Callable[[], object]) -> None:
+        """Do work when what came before it has ended, and not if that failed."""
+        try:
+            if before is not None:
+                before.join()
+            if self._error is None:
+                with beside_others():
+                    work()
+        except BaseException as error:  # KeyboardInterrupt too: it is raised again by ``wait``
+            self._error = error
 
     def wait(self) -> None:
         """Wait for all work, and pass its events on.
@@ -417,5 +407,6 @@ class Background:
         events, self._events = self._events, []
         for event in events:
             self._listener(event)
-        if last.error is not None:
-            raise last.error
+        error, self._error = self._error, None
+        if error is not None:
+            raise error

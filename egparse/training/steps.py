@@ -40,7 +40,7 @@ from egparse.learners.dca import DCAState
 from egparse.parsing.training import check_second_order
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.pipeline.model import Model
-from egparse.sentences import HIDDEN, MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import HIDDEN, MISSING, Sentence
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.task import SequenceTask
 from egparse.sequences.training import TaggerTask
@@ -49,6 +49,7 @@ from egparse.training.columns import (
     build_columns,
     extend_columns,
     in_lower_case,
+    is_complete,
     part_of,
     record_of_classes,
 )
@@ -224,7 +225,7 @@ class StepLearner:
         """
         tagger, columns = self.components[MORPHOLOGY], self.components.columns
         has = {
-            layer: np.array([layer in chosen and _has(one, layer) for one in part.sentences])
+            layer: np.array([layer in chosen and is_complete(one, layer) for one in part.sentences])
             for layer in tagger.layers
         }
         some = np.logical_or.reduce(list(has.values()))
@@ -354,14 +355,7 @@ def in_steps(
 
 def _annotated(part: Part, layers: Sequence[str]) -> Part:
     """The sentences of a part with a value of some layers for every word."""
-    chosen = np.array([all(_has(one, layer) for layer in layers) for one in part.sentences], bool)
+    chosen = np.array(
+        [all(is_complete(one, layer) for layer in layers) for one in part.sentences], bool
+    )
     return part if chosen.all() else part.select(chosen).part
-
-
-def _has(sentence: Sentence, layer: str) -> bool:
-    values: Sequence[Any] = getattr(sentence, layer)
-    if len(values) != len(sentence):
-        return False
-    if layer == "heads":
-        return MISSING_HEAD not in values
-    return layer == "feats" or MISSING not in values

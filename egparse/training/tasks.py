@@ -152,23 +152,25 @@ def _expander(scene: Scene) -> ExpanderTask | None:
     return ExpanderTask(corpus.train, corpus.dev, config=config.expander, seed=config.seed)
 
 
+def _of_words(name: str, scene: Scene) -> dict[str, Any]:
+    """What every task of words is made of, beside what it learns from."""
+    return {
+        "config": getattr(scene.config, name),
+        "seed": scene.config.seed,
+        "base": scene.before(name),
+        "in_full": scene.in_full,
+    }
+
+
 def _morphology(scene: Scene) -> TaggerTask | None:
-    joint = scene.corpus.joint
+    joint, columns, train = scene.corpus.joint, scene.columns, scene.train
     if not joint:
         return None
-    base, config, columns = scene.before(MORPHOLOGY), scene.config, scene.columns
-    combinations = combinations_of(columns, scene.train, joint, config.morphology, base)
-    return TaggerTask(
-        MORPHOLOGY,
-        columns,
-        scene.train,
-        scene.dev,
-        combinations,
-        config=config.morphology,
-        seed=config.seed,
-        base=None if base is None else base.over(columns, combinations),
-        in_full=scene.in_full,
-    )
+    own = _of_words(MORPHOLOGY, scene)
+    base = own["base"]
+    combinations = combinations_of(columns, train, joint, own["config"], base)
+    own["base"] = None if base is None else base.over(columns, combinations)
+    return TaggerTask(MORPHOLOGY, columns, train, scene.dev, combinations, **own)
 
 
 def _tagger(layer: str, scene: Scene) -> TaggerTask | None:
@@ -176,30 +178,13 @@ def _tagger(layer: str, scene: Scene) -> TaggerTask | None:
     is_new = layer in HIDDEN and scene.base is None and layer in scene.columns.labels
     if not is_new and (layer not in corpus.layers or layer in corpus.joint):
         return None  # a hidden layer of a base stays as it was trained
-    return TaggerTask(
-        layer,
-        scene.columns,
-        scene.train,
-        scene.dev,
-        config=getattr(scene.config, layer),
-        seed=scene.config.seed,
-        base=scene.before(layer),
-        in_full=scene.in_full,
-    )
+    return TaggerTask(layer, scene.columns, scene.train, scene.dev, **_of_words(layer, scene))
 
 
 def _lemmatiser(scene: Scene) -> LemmaTask | None:
     if LEMMAS not in scene.corpus.layers:
         return None
-    return LemmaTask(
-        scene.columns,
-        scene.train,
-        scene.dev,
-        config=scene.config.lemmas,
-        seed=scene.config.seed,
-        base=scene.before(LEMMAS),
-        in_full=scene.in_full,
-    )
+    return LemmaTask(scene.columns, scene.train, scene.dev, **_of_words(LEMMAS, scene))
 
 
 def _order(scene: Scene) -> int:
@@ -265,10 +250,7 @@ def _labeller(scene: Scene) -> LabellerTask | None:
         DevelopmentTrees(predicted, heads.dev),
         heads.is_scored,
         None if known is None else np.concatenate(known),
-        config=scene.config.labeller,
-        seed=scene.config.seed,
-        base=scene.before(LABELLER),
-        in_full=scene.in_full,
+        **_of_words(LABELLER, scene),
     )
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from cli.program import first_sentences
 
 from egparse.compilation.compiler.build import known_variants
 from egparse.compilation.kernel import Kernel
@@ -17,6 +18,11 @@ ROOT = Path(__file__).parents[2]
 UD = ROOT.parent / "shared" / "data" / "ud"
 
 pytestmark = pytest.mark.compiled_only
+
+TASKS = (
+    "splitter", "tokeniser", "upos", "xpos", "feats", "lemmas", "spans", "pruner", "parser",
+    "labeller",
+)  # fmt: skip
 
 LISTENING = """
 import sys
@@ -47,13 +53,14 @@ def test_every_line_names_a_kernel() -> None:
 
 
 def test_training_and_annotating_need_no_other_kernels(tmp_path: Path) -> None:
-    corpora, model = ROOT / "corpora", tmp_path / "model.msgpack"
-    tasks = ("splitter", "upos", "xpos", "feats", "spans", "pruner", "parser", "labeller")
-    shorter = [part for task in tasks for part in ("--set", f"{task}.stop.iterations=1")]
-    files = [corpora / "en_sample-train.conllu", "--dev", corpora / "en_sample-dev.conllu"]
-    trained = run("-c", LISTENING, "train", *files, "--output", model, "--quiet", *shorter)
-    test = corpora / "en_sample-test.conllu"
-    annotated = run("-c", LISTENING, "parse", model, test, "--marginals")
+    model, parts = tmp_path / "model.msgpack", dict[str, Path]()
+    for part, count in (("train", 120), ("dev", 30)):
+        source = ROOT / "corpora" / f"en_sample-{part}.conllu"
+        parts[part] = first_sentences(source, count, tmp_path / source.name)
+    shorter = [f"--set={task}.stop.iterations=1" for task in TASKS]
+    files = [parts["train"], "--dev", parts["dev"], "--output", model]
+    trained = run("-c", LISTENING, "train", *files, "--quiet", *shorter)
+    annotated = run("-c", LISTENING, "parse", model, parts["dev"], "--marginals")
     assert [line for line in (trained + annotated).splitlines() if "not in the list" in line] == []
 
 

@@ -108,8 +108,7 @@ def named(graph: ArcGraph) -> dict[tuple[str, int, int, int], int]:
     return places
 
 
-@pytest.mark.parametrize("kinds", ["sg", "s", "g"])
-@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize(("bits", "kinds"), [(8, "sg"), (16, "s"), (16, "g")])
 def test_scores_after_a_change_are_its_products_with_the_gram_matrix(bits: int, kinds: str) -> None:
     """With 2^8 weights most features share theirs with others, and the law is the same."""
     random = np.random.default_rng(bits)

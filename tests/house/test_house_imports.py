@@ -29,9 +29,9 @@ ROOMS: dict[str, set[str]] = {
     "text": {"numpy", "spacy"},
     "pipeline": {"numpy"},
     "training": {"numpy"},
-    "service": {"numpy", "platformdirs", "requests", "filelock", "flit_core", "pydantic", "spacy"}
+    "service": {"numpy", "platformdirs", "requests", "filelock", "pydantic", "spacy"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
-    "spacy_components": {"numpy", "spacy", "thinc"},
+    "spacy_components": {"numpy", "spacy", "thinc", "flit_core"},
     "api": set(),
     "experiments": {"numpy", "annotated_types", "scipy", "clarabel", "matplotlib", "PIL"},
     "cli": {

@@ -26,26 +26,9 @@ SEEDS = {
     "conll2003": "-DOCSTART- -X- O O\n\na DT I-NP I-PER\nb NN I-NP O\n",
 }
 PIECES = [
-    "\t",
-    "\n",
-    " ",
-    "\r",
-    "\n\n",
-    "#",
-    "-",
-    ".",
-    "_",
-    "0",
-    "1",
-    "2",
-    "7",
-    "NE=",
-    "B-X",
-    "|",
-    "\ufeff",
-    "é",
-    "-DOCSTART-",
-]
+    "\t", "\n", " ", "\r", "\n\n", "#", "-", ".", "_", "0", "1", "2", "7", "NE=", "B-X", "|",
+    "\ufeff", "é", "-DOCSTART-",
+]  # fmt: skip
 
 
 @st.composite

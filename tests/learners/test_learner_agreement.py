@@ -33,8 +33,9 @@ SLICES: dict[str, Callable[[], Problem]] = {
     "non-projective": lambda: slices.tree("non-projective", count=8),
 }
 TREEBANK = [
-    pytest.param(kind, marks=[pytest.mark.nightly] * (kind == "non-projective")) for kind in SLICES
+    pytest.param(kind, marks=[pytest.mark.nightly] * ("projective" in kind)) for kind in SLICES
 ]
+"""Trees are agreed on by small random problems in the fast suite."""
 WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
 MAXENT = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
 MARGIN = (math.inf, 1.0)

@@ -21,9 +21,8 @@ from egparse.learners.completion import (
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.offset_problem import OffsetProblem
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read
 from egparse.learners.registry import FROM_DISTRIBUTIONS, build
-from egparse.learners.vectors import read
 from egparse.types import Floats, Longs, Mask
 
 EXACT = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
@@ -163,7 +162,11 @@ def test_point_targets_change_no_bit(name: str, make: type) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "with_base"), list(zip(EXACT, itertools.cycle([False, True]), strict=False))
+    ("name", "with_base"),
+    [
+        pytest.param(name, own, marks=[pytest.mark.nightly] * (name not in ("eg-online", "lbfgs")))
+        for name, own in zip(EXACT, itertools.cycle([True, False]), strict=False)
+    ],
 )
 def test_a_learner_whose_targets_change_goes_on_to_the_optimum_of_the_new_ones(
     name: str, with_base: bool

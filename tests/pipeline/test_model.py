@@ -30,7 +30,7 @@ from egparse.evaluation.report import METRICS, evaluate, report_as_json
 from egparse.evaluation.scores import total
 from egparse.fitting.progress import Iteration, Step
 from egparse.io.trees import find_tree_fault
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.conversion import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.service.hub.resolve import load
@@ -362,7 +362,6 @@ def test_evaluating_a_path_or_sentences() -> None:
 
 def test_evaluating_with_details_and_with_a_splitter() -> None:
     model = quick_model()
-    assert "splitter" in model.components
     report = model.evaluate(sample("dev"), details=True, bootstrap=0)
     assert report.details is not None
     assert set(report.calibration) >= set(model.layers)

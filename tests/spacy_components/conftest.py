@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 import spacy
-from sample_treebank import (
-    quick_model,
-    without,
-)
+from sample_treebank import quick_model, without
 from spacy.language import Language
 
 from egparse.pipeline.model import Model

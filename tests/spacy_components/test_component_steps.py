@@ -16,21 +16,16 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy_components.conftest import ALL, blank
-from spacy_components.test_component_training import (
-    CONFIG,
-    QUICK,
-    examples_of,
-    gold_docs,
-    in_pieces,
-)
-from spacy_components.texts import TEXTS, said
+from spacy_components.test_component_training import CONFIG, in_pieces
+from spacy_components.texts import QUICK, everything, examples_of, gold_docs, said
 
 from egparse.errors import EgparseError
-from egparse.spacy_components.learning.examples import complete_sentences, sentences_of
-
-
-def everything(nlp: Language) -> list[object]:
-    return [said(nlp(text)) for text in TEXTS]
+from egparse.spacy_components.doc_conversion import (
+    doc_from_sentences,
+    sentences_from_doc,
+    sentences_of,
+    sentences_to_learn,
+)
 
 
 def learn(nlp: Language, examples: list[Example], passes: int = 1) -> dict[str, float]:
@@ -59,8 +54,7 @@ def stepped() -> Language:
 def test_a_loop_of_updates_learns(stepped: Language, tmp_path: Path) -> None:
     scores = stepped.evaluate(examples_of(stepped))
     assert scores["tag_acc"] > 0.9
-    assert scores["conll_las"] > 0.8
-    assert scores["ents_f"] > 0.8
+    assert min(scores["conll_las"], scores["ents_f"]) > 0.8
     assert len({id(stepped.get_pipe(name).model) for name in ALL}) == 1
     stepped.to_disk(tmp_path / "stepped")
     assert everything(spacy.load(tmp_path / "stepped")) == everything(stepped)
@@ -73,7 +67,7 @@ def test_components_without_a_model_begin_with_the_first_batch() -> None:
     names = ("egparse_tagger", "egparse_ner")
     for name in names:
         nlp.add_pipe(name)
-    examples = [Example(one.predicted, without_trees(one)) for one in examples_of(nlp, count=30)]
+    examples = [*map(without_trees, examples_of(nlp, count=30))]
     first, last = learn(nlp, examples), learn(nlp, examples, 3)
     assert set(first) == set(names)
     assert all(0 < last[name] < first[name] for name in names)
@@ -81,19 +75,11 @@ def test_components_without_a_model_begin_with_the_first_batch() -> None:
     assert nlp.evaluate(examples)["tag_acc"] > 0.7
 
 
-def without_trees(example: Example) -> Doc:
-    """The gold of an Example without its trees."""
-    gold = example.reference
-    return Doc(
-        gold.vocab,
-        [token.text for token in gold],
-        [bool(token.whitespace_) for token in gold],
-        tags=[token.tag_ for token in gold],
-        pos=[token.pos_ for token in gold],
-        morphs=[str(token.morph) for token in gold],
-        ents=[f"{one.ent_iob_}-{one.ent_type_}" if one.ent_type_ else "O" for one in gold],
-        sent_starts=[bool(token.is_sent_start) for token in gold],
-    )
+def without_trees(example: Example) -> Example:
+    """The Example without its trees."""
+    gold = sentences_from_doc(example.reference)
+    flat = [own.with_layers(heads=(), deprels=(), lemmas=()) for own in gold]
+    return Example(example.predicted, doc_from_sentences(flat, example.reference.vocab))
 
 
 def test_a_pipeline_learns_and_others_with_its_model_do_not(model_path: Path) -> None:
@@ -203,7 +189,7 @@ def test_a_component_that_the_examples_have_nothing_for_stays_without_a_model() 
     for name in ("egparse_tagger", "egparse_parser"):
         nlp.add_pipe(name)
     nlp.config["initialize"]["components"] = {"egparse_tagger": {"training": QUICK}}
-    examples = [Example(one.predicted, without_trees(one)) for one in examples_of(nlp, count=30)]
+    examples = [*map(without_trees, examples_of(nlp, count=30))]
     nlp.initialize(lambda: examples)
     assert nlp.get_pipe("egparse_tagger").model.layers == ("upos", "xpos", "feats")
     assert nlp.get_pipe("egparse_parser").model is None
@@ -214,7 +200,7 @@ def test_sentences_whose_words_do_not_match_are_those_of_the_gold() -> None:
     nlp = spacy.blank("en")
     gold = gold_docs(nlp, "train", 30)
     examples = [Example(in_pieces(nlp, own), own) for own in gold]
-    found = complete_sentences(examples, ("upos", "heads", "deprels"))
+    found = sentences_to_learn(examples, ("upos", "heads", "deprels"))
     assert found.left_out == 0
     assert len(found.sentences) == 30
     assert 0 < found.with_gold_words <= len(examples)

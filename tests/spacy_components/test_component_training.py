@@ -18,58 +18,12 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 from spacy.training import Example
 from spacy_components.conftest import ALL, blank
-from spacy_components.texts import TEXTS, said
+from spacy_components.texts import QUICK, everything, examples_of, gold_docs
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.ud import score
-from egparse.sentences import Sentence
 from egparse.spacy_components.doc_conversion import sentences_from_doc
-from egparse.spacy_components.scorers import ner_score
-from egparse.storage.model_file import NEEDS_EGPARSE
-
-QUICK = {
-    **{task: {"stop": {"iterations": 6}} for task in ("upos", "xpos", "feats", "labeller")},
-    "spans": {"stop": {"iterations": 12}},
-    "jackknife": {"folds": 0},
-    "hold_out": 0.0,
-    "parser": {"order": 1, "bits": 16, "c": 2.0, "stop": {"iterations": 14}},
-}
-
-
-def gold_doc(nlp: Language, sentences: list[Sentence]) -> Doc:
-    """A Doc with everything that some sentences say."""
-    flat = {
-        name: [value for own in sentences for value in getattr(own, name)]
-        for name in ("forms", "upos", "xpos", "feats", "deprels", "spans")
-    }
-    heads, offset = [], 0
-    for own in sentences:
-        heads += [offset + (head - 1 if head else place) for place, head in enumerate(own.heads)]
-        offset += len(own)
-    return Doc(
-        nlp.vocab,
-        words=flat["forms"],
-        spaces=["SpaceAfter=No" not in misc for own in sentences for misc in own.misc],
-        pos=flat["upos"],
-        tags=flat["xpos"],
-        morphs=["" if feats == "_" else feats for feats in flat["feats"]],
-        deps=["ROOT" if label == "root" else label for label in flat["deprels"]],
-        heads=heads,
-        ents=flat["spans"],
-    )
-
-
-def gold_docs(nlp: Language, part: str, count: int) -> list[Doc]:
-    chosen = list(sample(part)[:count])
-    return [gold_doc(nlp, chosen[first : first + 3]) for first in range(0, count, 3)]
-
-
-def examples_of(nlp: Language, part: str = "train", count: int = 60) -> list[Example]:
-    docs = gold_docs(nlp, part, count)
-    return [
-        Example(Doc(nlp.vocab, [t.text for t in own], [bool(t.whitespace_) for t in own]), own)
-        for own in docs
-    ]
+from egparse.spacy_components.scorers import score as pipe_score
 
 
 @pytest.fixture(scope="module")
@@ -85,14 +39,11 @@ def trained() -> Language:
 
 def test_overfit_save_load_same(trained: Language, tmp_path: Path) -> None:
     scores = trained.evaluate(examples_of(trained))
-    assert scores["tag_acc"] > 0.95
-    assert scores["conll_upos"] > 0.95
-    assert scores["conll_las"] > 0.85
-    assert scores["dep_las"] > 0.8
-    assert scores["ents_f"] > 0.9
+    least = {"tag_acc": 0.95, "conll_upos": 0.95, "conll_las": 0.85, "dep_las": 0.8, "ents_f": 0.9}
+    assert all(scores[name] > value for name, value in least.items()), scores
     trained.to_disk(tmp_path / "trained")
     loaded = spacy.load(tmp_path / "trained")
-    assert [said(loaded(text)) for text in TEXTS] == [said(trained(text)) for text in TEXTS]
+    assert everything(loaded) == everything(trained)
     assert len({id(trained.get_pipe(name).model) for name in ALL}) == 1
 
 
@@ -108,7 +59,7 @@ def test_sentence_starts_are_learned_with_the_rest_and_alone(
     assert nlp.evaluate(examples)["sents_f"] > 0.95
     nlp.to_disk(tmp_path / "senter")
     loaded = spacy.load(tmp_path / "senter")
-    assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
+    assert everything(loaded) == everything(nlp)
 
 
 def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None:
@@ -127,23 +78,19 @@ def test_tables_of_word_classes_are_settings_of_training(tmp_path: Path) -> None
     }
     nlp.initialize(lambda: examples)
     tagger = nlp.get_pipe("egparse_tagger").model
-    tags = (
-        tagger.components["upos"]
-        if "morphology" not in tagger.components
-        else tagger.components["morphology"]
-    )
+    tags = tagger.components["morphology" if "morphology" in tagger.components else "upos"]
     assert "class[0]" in tags.model.templates.texts
     nlp.to_disk(tmp_path / "nlp")
     loaded = spacy.load(tmp_path / "nlp")
-    assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
+    assert everything(loaded) == everything(nlp)
     assert loaded.get_pipe("egparse_tagger").model.record["classes"][0]["name"] == "classes.tsv"
 
 
 def test_initialize_without_gold_keeps_what_there_is(trained: Language, nlp: Language) -> None:
     for pipeline in (trained, nlp):
-        before = [said(pipeline(text)) for text in TEXTS]
+        before = everything(pipeline)
         pipeline.initialize()
-        assert [said(pipeline(text)) for text in TEXTS] == before
+        assert everything(pipeline) == before
     empty = spacy.blank("en")
     empty.add_pipe("egparse_parser")
     empty.initialize()
@@ -172,10 +119,7 @@ def test_labels_that_are_not_among_the_given_are_refused() -> None:
     ("training", "text"),
     [
         ({"parser": {"bit": 16}}, "training: parser.bit: "),
-        (
-            {"second_order": {"c": 2.0}},
-            "training: second_order: expected a section of the settings",
-        ),
+        ({"second_order": {"c": 2.0}}, "training: second_order: expected a section of"),
         ({"parser": {"order": 1}, "pruner": {"c": 2.0}}, "training: pruner: "),
         ({"upos": {"learner": "mira", "loss": "log-linear"}}, "learner mira: expected loss = "),
     ],
@@ -223,14 +167,8 @@ def test_scores_are_those_of_the_shared_tasks(trained: Language) -> None:
         for own in sentences_from_doc(doc)
     ]
     totals = score(gold, system).totals
-    for name, metric in (
-        ("las", "LAS"),
-        ("uas", "UAS"),
-        ("clas", "CLAS"),
-        ("upos", "UPOS"),
-        ("xpos", "XPOS"),
-    ):
-        assert scores[f"conll_{name}"] == pytest.approx(totals[metric].f1 / 100)
+    for metric in ("LAS", "UAS", "CLAS", "UPOS", "XPOS"):
+        assert scores[f"conll_{metric.lower()}"] == pytest.approx(totals[metric].f1 / 100)
     assert scores["dep_las"] != scores["conll_las"]
     assert scores["conll_ents_f"] == pytest.approx(scores["ents_f"])
 
@@ -241,19 +179,17 @@ def test_entities_are_scored_where_tokens_differ(trained: Language) -> None:
     gold.ents = [Span(gold, 0, 2, "PER"), Span(gold, 3, 4, "LOC"), Span(gold, 5, 6, "PER")]
     found = Doc(trained.vocab, words=["Kim", "Smith", "saw", "New", "York", "and", "Bob", "'s"])
     found.ents = [Span(found, 0, 2, "PER"), Span(found, 3, 5, "LOC"), Span(found, 6, 7, "PER")]
-    scores = ner_score([Example(found, gold)])
+    scores = pipe_score("ner", [Example(found, gold)])
     assert scores["conll_ents_p"] == pytest.approx(2 / 3)
     assert scores["conll_ents_r"] == pytest.approx(2 / 3)
     plain = trained.make_doc("A dog barks.")
-    assert ner_score([Example(plain, plain.copy())])["conll_ents_f"] is None
+    assert pipe_score("ner", [Example(plain, plain.copy())])["conll_ents_f"] is None
 
 
 def test_what_gold_does_not_say_is_not_scored(trained: Language) -> None:
     doc = trained.make_doc("A dog barks.")
     scores = trained.evaluate([Example(doc, trained.make_doc("A dog barks."))])
-    assert scores["conll_las"] is None
-    assert scores["conll_upos"] is None
-    assert scores["dep_las"] is None
+    assert [scores[name] for name in ("conll_las", "conll_upos", "dep_las")] == [None] * 3
 
 
 CONFIG = """
@@ -325,9 +261,7 @@ def test_spacys_command_line(model_path: Path, tmp_path: Path) -> None:
     )
     found = json.loads(scores.read_text(encoding="utf-8"))
     assert found["tag_acc"] > 0.9
-    assert found["dep_las"] > 0.8
-    assert found["conll_las"] > 0.8
-
+    assert min(found["dep_las"], found["conll_las"]) > 0.8
     named = CONFIG.format(
         train="null", model=f"model = {json.dumps(str(model_path))}", quick=json.dumps(QUICK)
     )
@@ -339,20 +273,4 @@ def test_spacys_command_line(model_path: Path, tmp_path: Path) -> None:
     run_spacy("init", "fill-config", config, config)
     run_spacy("assemble", config, tmp_path / "assembled")
     assembled, direct = spacy.load(tmp_path / "assembled"), blank(model_path, "egparse_parser")
-    assert [said(assembled(text)) for text in TEXTS] == [said(direct(text)) for text in TEXTS]
-
-    (tmp_path / "packages").mkdir()
-    run_spacy(
-        "package",
-        tmp_path / "assembled",
-        tmp_path / "packages",
-        "--build",
-        "none",
-        "--name",
-        "small",
-    )
-    (meta,) = (tmp_path / "packages").glob("*/meta.json")
-    requirements = json.loads(meta.read_text(encoding="utf-8"))["requirements"]
-    assert [line for line in requirements if line.startswith("egparse")] == [
-        f"egparse>={NEEDS_EGPARSE}"
-    ]
+    assert everything(assembled) == everything(direct)

@@ -17,7 +17,7 @@ from sample_treebank import quick_model, sample
 from spacy.language import Language
 from spacy.tokens import Doc, Span
 from spacy_components.conftest import blank, without_trees
-from spacy_components.texts import TEXTS, check_sound, said
+from spacy_components.texts import TEXTS, annotate, check_sound, everything, made, said
 
 from egparse.errors import EgparseError
 from egparse.layers import WORD_TAGS
@@ -26,22 +26,9 @@ from egparse.pipeline import annotate as pipeline
 from egparse.sentences import Sentence
 from egparse.spacy_components.documents import read
 from egparse.spacy_components.label_tables import span_tags
-from egparse.spacy_components.model_holder import LanguageWarning
-from egparse.spacy_components.pipes.ner import entity_columns
+from egparse.spacy_components.pipes import entity_columns
+from egparse.spacy_components.shared_models import LanguageWarning
 from egparse.text.rules import RuleSplitter
-
-
-def made(nlp: Language, sentences: list[Sentence]) -> Doc:
-    """One Doc of given words and sentences."""
-    words = [form for own in sentences for form in own.forms]
-    starts = [place == 0 for own in sentences for place in range(len(own))]
-    return Doc(nlp.vocab, words=words, sent_starts=starts)
-
-
-def annotate(nlp: Language, doc: Doc) -> Doc:
-    for _, proc in nlp.pipeline:
-        doc = proc(doc)
-    return doc
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -62,38 +49,50 @@ def test_docs_say_what_the_model_says(nlp: Language) -> None:
         assert [str(token.morph) or "_" for token in span] == [
             _in_spacys_order(nlp, feats) for feats in own.feats
         ]
-        assert [0 if t.head == t else t.head.i - span.start + 1 for t in span] == list(own.heads)
-        assert [t.dep_ for t in span] == [
-            "ROOT" if label == "root" else label for label in own.deprels
-        ]
-        tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type else "O" for t in span]
-        assert tags == list(own.spans)
+        assert heads_in(span) == list(own.heads)
+        assert [t.dep_.replace("ROOT", "root") for t in span] == list(own.deprels)
+        assert "root" not in {t.dep_ for t in span}
+        assert entity_tags(span) == list(own.spans)
+
+
+def tagged(nlp: Language, gold: list[Sentence]) -> Doc:
+    """A Doc with the tags of some sentences."""
+    doc = made(nlp, gold)
+    flat = [[tag for own in gold for tag in getattr(own, layer)] for layer in WORD_TAGS]
+    for token, upos, xpos, feats in zip(doc, *flat, strict=True):
+        token.pos_, token.tag_ = upos, xpos
+        token.set_morph("" if feats == "_" else feats)
+    return doc
+
+
+def tags_alone(count: int) -> list[Sentence]:
+    """Sentences of the sample treebank with nothing but tags."""
+    return [
+        Sentence(own.forms, upos=own.upos, xpos=own.xpos, feats=own.feats)
+        for own in sample("test")[:count]
+    ]
+
+
+def heads_in(span: Any) -> list[int]:
+    return [0 if t.head == t else t.head.i - span.start + 1 for t in span]
+
+
+def entity_tags(span: Any) -> list[str]:
+    return [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type else "O" for t in span]
 
 
 def test_docs_with_tags_say_what_the_model_says_of_them(model_path: Path) -> None:
     """Components and model predict by one path: tags that are given, the layers after them, and
     their probabilities.
     """
-    gold = [
-        Sentence(own.forms, upos=own.upos, xpos=own.xpos, feats=own.feats)
-        for own in sample("test")[:20]
-    ]
+    gold = tags_alone(20)
     nlp = blank(model_path, "egparse_ner", "egparse_parser", probabilities=True)
-    doc = made(nlp, gold)
-    for token, upos, xpos, feats in zip(
-        doc,
-        *([tag for own in gold for tag in getattr(own, layer)] for layer in WORD_TAGS),
-        strict=True,
-    ):
-        token.pos_, token.tag_ = upos, xpos
-        token.set_morph("" if feats == "_" else feats)
-    annotate(nlp, doc)
+    doc = annotate(nlp, tagged(nlp, gold))
     found = list(quick_model().annotate(gold, gold_tags=True, probabilities=True))
     for span, own in zip(doc.sents, found, strict=True):
-        assert [0 if t.head == t else t.head.i - span.start + 1 for t in span] == list(own.heads)
+        assert heads_in(span) == list(own.heads)
         assert [t.dep_.replace("ROOT", "root") for t in span] == list(own.deprels)
-        tags = [f"{t.ent_iob_}-{t.ent_type_}" if t.ent_type else "O" for t in span]
-        assert tags == list(own.spans)
+        assert entity_tags(span) == list(own.spans)
         assert own.probabilities is not None
         for layer, name in (("spans", "ent"), ("heads", "head"), ("deprels", "dep")):
             sure = [getattr(token._, f"egparse_{name}_prob") for token in span]
@@ -173,23 +172,19 @@ def test_docs_with_equal_words_are_told_apart_by_their_sentences(nlp: Language) 
     assert expected[0] != expected[2]
     assert [read(whole), read(split)] == [expected[0], expected[2]]
     halves = [Doc(nlp.vocab, words=words[:3]), Doc(nlp.vocab, words=words[3:])]
-    assert [said(doc) for doc in nlp.pipe(halves)] == [
-        said(annotate(nlp, Doc(nlp.vocab, words=half))) for half in (words[:3], words[3:])
-    ]
+    alone = [said(annotate(nlp, Doc(nlp.vocab, words=half))) for half in (words[:3], words[3:])]
+    assert [said(doc) for doc in nlp.pipe(halves)] == alone
 
 
 def test_pipe_says_what_calls_say(nlp: Language) -> None:
     texts = TEXTS * 3
-    alone = [said(nlp(text)) for text in texts]
-    assert [said(doc) for doc in nlp.pipe(texts)] == alone
-    assert [said(doc) for doc in nlp.pipe(texts, batch_size=2)] == alone
+    assert [said(doc) for doc in nlp.pipe(texts)] == everything(nlp) * 3
+    assert [said(doc) for doc in nlp.pipe(texts, batch_size=2)] == everything(nlp) * 3
 
 
 def test_threads_share_a_pipeline(nlp: Language) -> None:
-    texts = TEXTS * 8
-    alone = [said(nlp(text)) for text in texts]
     with ThreadPoolExecutor(8) as pool:
-        assert [said(doc) for doc in pool.map(nlp, texts)] == alone
+        assert [said(doc) for doc in pool.map(nlp, TEXTS * 8)] == everything(nlp) * 8
 
 
 def test_blanks_belong_to_words(nlp: Language) -> None:
@@ -253,26 +248,14 @@ def test_given_tags_are_kept_or_replaced(model_path: Path) -> None:
 
 
 def test_given_tags_feed_the_parser_or_do_not(model_path: Path) -> None:
-    gold = [
-        Sentence(own.forms, upos=own.upos, xpos=own.xpos, feats=own.feats)
-        for own in sample("test")[:20]
-    ]
+    gold = tags_alone(20)
     with_tags = list(quick_model().annotate(gold, gold_tags=True))
     without = list(quick_model().annotate(gold))
     assert [own.heads for own in with_tags] != [own.heads for own in without]
     for use_tags, expected in ((True, with_tags), (False, without)):
         nlp = blank(model_path, "egparse_parser", use_tags=use_tags)
-        doc = made(nlp, gold)
-        flat = {
-            name: [tag for own in gold for tag in getattr(own, name)]
-            for name in ("upos", "xpos", "feats")
-        }
-        for token, upos, xpos, feats in zip(doc, *flat.values(), strict=True):
-            token.pos_, token.tag_ = upos, xpos
-            token.set_morph("" if feats == "_" else feats)
-        annotate(nlp, doc)
-        heads = [0 if t.head == t else t.head.i - t.sent.start + 1 for t in doc]
-        assert heads == [head for own in expected for head in own.heads]
+        doc = annotate(nlp, tagged(nlp, gold))
+        assert [*map(heads_in, doc.sents)] == [list(own.heads) for own in expected]
 
 
 def test_given_entities_are_kept_or_replaced(model_path: Path) -> None:
@@ -304,7 +287,7 @@ def test_entities_go_over_blanks_inside_of_them(nlp: Language) -> None:
         ([0, 1, 0], [(3, 4, "X")]),
     ):
         columns = entity_columns(batch, np.array(labels, dtype=np.int32), tags)
-        batch.put(("ENT_IOB", "ENT_TYPE"), columns)
+        batch.put(dict(zip(("ENT_IOB", "ENT_TYPE"), columns, strict=True)))
         assert said_entities(doc) == entities
 
 

@@ -10,8 +10,7 @@ from sample_treebank import quick_joint_model, sample
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy_components.conftest import ALL, blank
-from spacy_components.test_component_training import examples_of
-from spacy_components.texts import TEXTS, check_sound, said
+from spacy_components.texts import TEXTS, check_sound, everything, examples_of
 
 from egparse.sentences import Sentence
 
@@ -21,10 +20,6 @@ def joint_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("joint") / "joint.msgpack"
     quick_joint_model().save(path)
     return path
-
-
-def annotated(doc: Doc) -> list[tuple[str, str, str]]:
-    return [(token.pos_, token.tag_, str(token.morph)) for token in doc]
 
 
 def test_pipes_say_what_the_model_says(joint_path: Path, tmp_path: Path) -> None:
@@ -41,7 +36,7 @@ def test_pipes_say_what_the_model_says(joint_path: Path, tmp_path: Path) -> None
         assert [(token.pos_, token.tag_) for token in words] == said_by_model
     nlp.to_disk(tmp_path / "pipe")
     loaded = spacy.load(tmp_path / "pipe")
-    assert [said(loaded(text)) for text in TEXTS] == [said(nlp(text)) for text in TEXTS]
+    assert everything(loaded) == everything(nlp)
 
 
 def test_tags_that_a_doc_has_are_kept_by_the_parser(joint_path: Path) -> None:

@@ -9,10 +9,11 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy_components.texts import annotate
 
 import egparse
 from egparse.spacy_components.documents import read
-from egparse.spacy_components.tokens.multiword import expanded, put_words, register, words_of
+from egparse.spacy_components.multiword import expanded, put_words, register, words_of
 from egparse.text.rules import RuleSplitter
 
 TEXT = "Il parle du chat des voisins.  Elle rit aux éclats."
@@ -35,14 +36,8 @@ def with_words(nlp: Language, text: str = TEXT) -> Doc:
     return doc
 
 
-def annotated(nlp: Language, doc: Doc) -> Doc:
-    for _, component in nlp.pipeline:
-        doc = component(doc)
-    return doc
-
-
 def test_the_text_stays_and_a_token_has_the_head_of_its_words(nlp: Language) -> None:
-    doc = annotated(nlp, with_words(nlp))
+    doc = annotate(nlp, with_words(nlp))
     assert doc.text == TEXT
     du = doc[2]
     assert (du.text, du.pos_, du.dep_, du.head.text) == ("du", "ADP", "case", "chat")
@@ -55,7 +50,7 @@ def test_the_text_stays_and_a_token_has_the_head_of_its_words(nlp: Language) -> 
 
 def test_sentences_of_a_doc_are_those_of_the_model(nlp: Language) -> None:
     model = egparse.load("fr_sequoia")
-    found = egparse.sentences_from_doc(annotated(nlp, with_words(nlp)))
+    found = egparse.sentences_from_doc(annotate(nlp, with_words(nlp)))
     (first, second) = model.annotate(
         [
             egparse.Sentence(
@@ -78,7 +73,7 @@ def test_a_pipe_and_bytes_keep_the_words(nlp: Language) -> None:
     for _, component in nlp.pipeline:
         stream = component.pipe(stream)
     for doc, text in zip(list(stream), (TEXT, "Bonjour.", "Le prix du pain."), strict=True):
-        alone = annotated(nlp, with_words(nlp, text))
+        alone = annotate(nlp, with_words(nlp, text))
         assert [token.head.i for token in doc] == [token.head.i for token in alone]
         copy = Doc(nlp.vocab).from_bytes(doc.to_bytes())
         assert [words_of(token) for token in copy] == [words_of(token) for token in alone]
@@ -93,11 +88,11 @@ def test_a_token_that_is_no_longer_there_has_no_words(nlp: Language) -> None:
     with doc.retokenize() as retokenizer:
         retokenizer.merge(doc[1:3])
     assert words_of(doc[1]) is None
-    assert annotated(nlp, doc)[1].text == "parle du"
+    assert annotate(nlp, doc)[1].text == "parle du"
 
 
 def test_k_best_trees_are_over_tokens(nlp: Language) -> None:
-    doc = annotated(nlp, with_words(nlp))
+    doc = annotate(nlp, with_words(nlp))
     best = nlp.get_pipe("egparse_parser").k_best(doc, 3)  # type: ignore[attr-defined]
     assert [len(trees[0].heads) for trees in best] == [len(sentence) for sentence in doc.sents]
     assert best[0][0].heads == tuple(token.head.i for token in next(iter(doc.sents)))

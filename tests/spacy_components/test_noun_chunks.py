@@ -67,6 +67,13 @@ SENTENCES = [
 ]
 
 
+def english() -> Language:
+    """A pipeline whose Docs have chunks by the labels of UD."""
+    nlp = spacy.blank("en")
+    install(nlp.vocab, UD)
+    return nlp
+
+
 def made(nlp: Language, text: str) -> Doc:
     cells = [word.split("|") for word in text.split()]
     words = [cell[0] for cell in cells]
@@ -81,40 +88,28 @@ def made(nlp: Language, text: str) -> Doc:
 
 @pytest.mark.parametrize(("text", "expected"), SENTENCES)
 def test_chunks_are_nominals_with_what_stands_beside_them(text: str, expected: list[str]) -> None:
-    nlp = spacy.blank("en")
-    install(nlp.vocab, UD)
-    assert [chunk.text for chunk in made(nlp, text).noun_chunks] == expected
+    assert [chunk.text for chunk in made(english(), text).noun_chunks] == expected
 
 
 def test_chunks_of_a_span_lie_inside() -> None:
-    nlp = spacy.blank("en")
-    install(nlp.vocab, UD)
-    doc = made(nlp, SENTENCES[0][0])
-    assert [chunk.text for chunk in doc[4:12].noun_chunks] == ["Acme Corp.", "Bob"]
-    assert [doc[start:end].text for start, end, _ in noun_chunks(doc[4:12])] == [
-        "Acme Corp.",
-        "Bob",
-    ]
+    doc, expected = made(english(), SENTENCES[0][0]), ["Acme Corp.", "Bob"]
+    assert [chunk.text for chunk in doc[4:12].noun_chunks] == expected
+    assert [doc[start:end].text for start, end, _ in noun_chunks(doc[4:12])] == expected
 
 
 def test_chunks_can_be_merged() -> None:
-    nlp = spacy.blank("en")
-    install(nlp.vocab, UD)
+    nlp = english()
     doc = nlp.create_pipe("merge_noun_chunks")(made(nlp, SENTENCES[0][0]))
     assert [token.text for token in doc if token.pos_ in ("NOUN", "PROPN")] == SENTENCES[0][1]
 
 
 def test_a_doc_without_a_tree_has_no_chunks() -> None:
-    nlp = spacy.blank("en")
-    install(nlp.vocab, UD)
     with pytest.raises(ValueError, match="dependency parse"):
-        list(nlp("A dog.").noun_chunks)
+        list(english()("A dog.").noun_chunks)
 
 
 def test_docs_with_other_labels_keep_the_iterator_of_the_language() -> None:
-    nlp = spacy.blank("en")
-    install(nlp.vocab, UD)
-    doc = made(nlp, "She|PRON|saw|nsubj saw|VERB|saw|ROOT the|DET|cat|det cat|NOUN|saw|dobj")
+    doc = made(english(), "She|PRON|saw|nsubj saw|VERB|saw|ROOT the|DET|cat|det cat|NOUN|saw|dobj")
     assert [chunk.text for chunk in doc.noun_chunks] == ["She", "the cat"]
 
 

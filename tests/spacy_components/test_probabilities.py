@@ -10,6 +10,7 @@ from sample_treebank import quick_model, sample
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from spacy_components.conftest import blank
+from spacy_components.texts import annotate, made
 
 from egparse.sentences import Sentence
 from egparse.spacy_components.probabilities import ProbabilityWarning, put
@@ -20,28 +21,20 @@ def sure(model_path: Path) -> Language:
     return blank(model_path, probabilities=True)
 
 
-def made(nlp: Language, sentences: list[Sentence]) -> Doc:
-    words = [form for own in sentences for form in own.forms]
-    starts = [place == 0 for own in sentences for place in range(len(own))]
-    doc = Doc(nlp.vocab, words=words, sent_starts=starts)
-    for _, proc in nlp.pipeline:
-        doc = proc(doc)
-    return doc
+def told_of(doc: Doc) -> dict[str, tuple[float | None, ...]]:
+    """Some probabilities of each word; every word occurs once."""
+    return {
+        t.text: (t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in doc
+    }
 
 
 def test_they_are_those_of_the_model(sure: Language) -> None:
     sentences = [Sentence(own.forms) for own in sample("test")[:25]]
-    doc = made(sure, sentences)
+    doc = annotate(sure, made(sure, sentences))
     found = list(quick_model().annotate(sentences, probabilities=True))
-    names = {
-        "upos": "pos",
-        "xpos": "tag",
-        "feats": "morph",
-        "spans": "ent",
-        "heads": "head",
-        "deprels": "dep",
-    }
-    for layer, name in names.items():
+    layers = ("upos", "xpos", "feats", "spans", "heads", "deprels")
+    names = ("pos", "tag", "morph", "ent", "head", "dep")
+    for layer, name in zip(layers, names, strict=True):
         expected = [value for own in found for value in (own.probabilities or {})[layer]]
         told = [getattr(token._, f"egparse_{name}_prob") for token in doc]
         assert told == pytest.approx(expected, abs=1e-6), layer
@@ -61,15 +54,10 @@ def test_blanks_have_none_and_nothing_is_kept_unasked(sure: Language, nlp: Langu
 
 def test_they_survive_bytes_and_processes(sure: Language) -> None:
     doc = sure("A dog  barks in London.")
-    told = [(t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in doc]
-    again = Doc(sure.vocab).from_bytes(doc.to_bytes())
-    assert [
-        (t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in again
-    ] == told
-    stored = DocBin(docs=[doc], store_user_data=True).get_docs(sure.vocab)
-    assert [t._.egparse_head_prob for t in next(stored)] == [one for one, _, _ in told]
-    (other,) = sure.pipe(["A dog  barks in London."], n_process=2)
-    assert [t._.egparse_head_prob for t in other] == [one for one, _, _ in told]
+    (stored,) = DocBin(docs=[doc], store_user_data=True).get_docs(sure.vocab)
+    (piped,) = sure.pipe(["A dog  barks in London."], n_process=2)
+    for other in (Doc(sure.vocab).from_bytes(doc.to_bytes()), stored, piped):
+        assert told_of(other) == told_of(doc)
     assert {values.dtype for _, values in doc.user_data.values()} == {np.dtype(np.float32)}
 
 
@@ -79,13 +67,6 @@ def test_kept_tags_have_none(model_path: Path) -> None:
     doc[1].tag_ = "FW"
     doc = nlp.get_pipe("egparse_tagger")(doc)
     assert [t._.egparse_tag_prob is None for t in doc] == [False, True, False, False]
-
-
-def told_of(doc: Doc) -> dict[str, tuple[float | None, ...]]:
-    """Some probabilities of each word; every word occurs once."""
-    return {
-        t.text: (t._.egparse_head_prob, t._.egparse_tag_prob, t._.egparse_ent_prob) for t in doc
-    }
 
 
 def test_they_stay_with_the_tokens_that_are_not_merged_or_split(sure: Language) -> None:
@@ -138,7 +119,7 @@ def test_new_probabilities_replace_old_ones(sure: Language) -> None:
 
 def test_k_best_trees_are_those_of_the_model(nlp: Language) -> None:
     sentences = [Sentence(own.forms) for own in sample("test")[:8]]
-    doc = made(nlp, sentences)
+    doc = annotate(nlp, made(nlp, sentences))
     found = nlp.get_pipe("egparse_parser").k_best(doc, 3)
     expected = list(quick_model().k_best(sentences, 3))
     assert [len(own) for own in found] == [len(own) for own in expected]

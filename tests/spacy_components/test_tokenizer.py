@@ -12,10 +12,7 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
-from sample_treebank import (
-    quick_model,
-    without,
-)
+from sample_treebank import quick_model, without
 from spacy.language import Language
 from spacy.symbols import LEMMA, NORM, ORTH
 from spacy.tokens import Doc
@@ -23,8 +20,8 @@ from spacy.tokens import Doc
 from egparse.errors import EgparseError, ModelFileError
 from egparse.pipeline.model import Model
 from egparse.service.hub.resolve import find_model
-from egparse.spacy_components.model_holder import LanguageWarning
-from egparse.spacy_components.tokens.multiword import words_of
+from egparse.spacy_components.multiword import words_of
+from egparse.spacy_components.shared_models import LanguageWarning
 
 MODELS = ("en_ewt", "fr_sequoia", "pt_bosque")
 
@@ -54,15 +51,15 @@ def nlp() -> Language:
     return english()
 
 
-@pytest.mark.parametrize("text", ODD)
-def test_the_text_is_unchanged(nlp: Language, text: str) -> None:
-    assert nlp(text).text == text
-
-
 @examples(30)
 @given(text=st.text(alphabet=st.sampled_from("aB1.,'-  \n\t\u00a0\u2019\U0001f600"), max_size=60))
-def test_any_text_is_unchanged(text: str) -> None:
-    assert english()(text).text == text
+def test_the_text_is_unchanged(text: str) -> None:
+    for one in (text, *ODD):
+        assert english()(one).text == one
+
+
+def texts(doc: Doc) -> list[str]:
+    return [token.text for token in doc]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -70,24 +67,13 @@ def test_tokens_are_those_of_the_model(name: str) -> None:
     text = "Kim l'a vu (2 fois) : don't du dos pelo fazê-lo. Ela/elle, Mr. Smith: 3.5 kg\n\nFim."
     model = Model.load(Path("models") / f"{name}.msgpack")
     with_model = with_tokenizer(name, model.language)
-    tokens, words = [], []
-    for sentence in model(text):
-        forms, covered = list(sentence.forms), {}
-        for token in sentence.tokens:
-            covered[token.first] = token
-        k = 0
-        while k < len(forms):
-            token = covered.get(k)
-            tokens.append(forms[k] if token is None else token.form)
-            words += forms[k : k + 1 if token is None else token.last + 1]
-            k = k + 1 if token is None else token.last + 1
-    doc = with_model(text)
-    found = [token for token in doc if not token.is_space]
+    sentences = list(model(text))
+    found = [token for token in with_model(text) if not token.is_space]
+    tokens = [token.form for sentence in sentences for token in sentence.surface_tokens]
     assert [token.text for token in found] == tokens
-    of_words = [
-        [word["form"] for word in words_of(token) or [{"form": token.text}]] for token in found
-    ]
-    assert [form for forms in of_words for form in forms] == words
+    of_words = [words_of(token) or [{"form": token.text}] for token in found]
+    words = [form for sentence in sentences for form in sentence.forms]
+    assert [word["form"] for several in of_words for word in several] == words
 
 
 def test_a_pipeline_is_saved_with_one_file_of_the_model(tmp_path: Path) -> None:
@@ -97,41 +83,35 @@ def test_a_pipeline_is_saved_with_one_file_of_the_model(tmp_path: Path) -> None:
     assert len(list((tmp_path / "saved").rglob("*.msgpack"))) == 1
     text = "Don't you see? It's 5.30pm."
     again = spacy.load(tmp_path / "saved")
-    assert [(token.text, token.tag_) for token in again(text)] == [
-        (token.text, token.tag_) for token in nlp(text)
-    ]
     of_bytes = with_tokenizer("en_ewt")
     of_bytes.add_pipe("egparse_tagger")
-    of_bytes.from_bytes(nlp.to_bytes())
-    assert [token.tag_ for token in of_bytes(text)] == [token.tag_ for token in nlp(text)]
+    for other in (again, of_bytes.from_bytes(nlp.to_bytes())):
+        assert described(other(text)) == described(nlp(text))
 
 
 def test_copies_share_the_model(nlp: Language) -> None:
     for other in (copy.deepcopy(nlp.tokenizer), pickle.loads(pickle.dumps(nlp.tokenizer))):
         assert other.model is nlp.tokenizer.model
-        assert [token.text for token in other("Don't!")] == [token.text for token in nlp("Don't!")]
+        assert texts(other("Don't!")) == texts(nlp("Don't!"))
 
 
 def test_pipe_and_processes_give_the_same(nlp: Language) -> None:
-    texts = ["Don't!", "", "Go on, e.g. here."] * 3
-    alone = [[token.text for token in nlp(text)] for text in texts]
-    assert [[token.text for token in doc] for doc in nlp.pipe(texts)] == alone
-    both = nlp.pipe(texts, n_process=2, batch_size=2)
-    assert [[token.text for token in doc] for doc in both] == alone
+    given = ["Don't!", "", "Go on, e.g. here."] * 3
+    alone = [texts(nlp(text)) for text in given]
+    assert [texts(doc) for doc in nlp.pipe(given)] == alone
+    assert [texts(doc) for doc in nlp.pipe(given, n_process=2, batch_size=2)] == alone
 
 
 def test_a_model_without_a_tokeniser_is_refused(tmp_path: Path) -> None:
-
     path = tmp_path / "without.msgpack"
     without(quick_model(), "tokeniser").save(path)
     with pytest.raises(EgparseError, match="tokenizer: expected a model with a tokeniser"):
         with_tokenizer(path)
     with pytest.raises(ModelFileError):
         with_tokenizer(tmp_path / "missing.msgpack")
+    tokenizer = {"@tokenizers": "egparse.Tokenizer.v1"}
     with pytest.raises(EgparseError, match="tokenizer: expected a model"):
-        spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "egparse.Tokenizer.v1"}}})(
-            "text"
-        )
+        spacy.blank("en", config={"nlp": {"tokenizer": tokenizer}})("text")
 
 
 def test_another_language_is_warned_of() -> None:
@@ -178,10 +158,7 @@ def test_special_cases_go_with_the_pipeline(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tokens", "text"),
     [
-        (
-            [{ORTH: "gi"}, {ORTH: "me"}],
-            "expected ORTH of tokens that spell it, got \\['gi', 'me'\\]",
-        ),
+        ([{ORTH: "gi"}, {ORTH: "me"}], r"expected ORTH of tokens that .*, got \['gi', 'me'\]"),
         ([{ORTH: "gimme", "DEP": "x"}], "expected texts of ORTH, NORM, .*, got DEP 'x'"),
         ([], "expected ORTH of tokens"),
     ],
@@ -195,12 +172,10 @@ def test_a_special_case_that_is_none_is_refused(
 
 def test_components_use_the_exceptions_of_their_model(tmp_path: Path) -> None:
     path = tmp_path / "mine.conllu"
-    lines = [
-        "1\tdog\tmutt\tADV\t_\t_\t_\t_\t_\t_",
-        "",
-        "1\t.\t_\t_\t_\t_\t_\t_\t_\tSentenceEnd=No",
-    ]
-    path.write_text("\n".join([*lines, "2\t<number>\t_\t_\t_\t_\t_\t_\t_\t_", "", ""]))
+    empty = "\t_" * 7
+    path.write_text(
+        f"1\tdog\tmutt\tADV{empty[2:]}\n\n1\t.{empty}\tSentenceEnd=No\n2\t<number>{empty}\t_\n\n"
+    )
     Model.load(find_model(Path("en_ewt"))).with_exceptions(path).save(tmp_path / "en.msgpack")
     nlp = spacy.blank("en")
     for name in ("egparse_senter", "egparse_tagger", "egparse_lemmatizer"):

@@ -16,8 +16,7 @@ from storage.small_model import packed, plain, small_model
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
-from egparse.service.hub.card_metadata import CardMetadata
-from egparse.service.hub.cards import card
+from egparse.service.hub.cards import CardMetadata, card
 from egparse.storage.header import read_model_header
 from egparse.storage.model_file import read_model
 from egparse.storage.schema import Allowance

@@ -4,7 +4,7 @@ their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from sample_treebank import (
     sample,
     taggers,
 )
+from training.continued import accuracy, gone_on
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
@@ -47,16 +48,6 @@ def others(count: int = 40) -> list[Sentence]:
     return list(sample("train")[NEW : NEW + count])
 
 
-def gone_on(
-    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
-) -> Model:
-    """The base after training on the sentences, without a development part."""
-    config = configure(base, {"hold_out": 0, **settings})
-    return continue_training(
-        Base(base, "base", "0123"), sentences, None, config, *([listener] if listener else [])
-    ).model
-
-
 @cache
 def second_order_model() -> Model:
     return train(sample("train")[:40], [], quick(*SECOND)).model
@@ -65,20 +56,6 @@ def second_order_model() -> Model:
 @cache
 def gone_on_quick() -> Model:
     return gone_on(quick_model(), others())
-
-
-def annotations(model: Model, sentences: Sequence[Sentence]) -> list[Sentence]:
-    return list(model.annotate(sentences))
-
-
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    found = annotations(model, sentences)
-    pairs = [
-        (wanted, got)
-        for own, other in zip(sentences, found, strict=True)
-        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
-    ]
-    return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
 def renamed(sentence: Sentence, layer: str, old: str, new: str) -> Sentence:
@@ -100,13 +77,11 @@ def test_held_infinitely_close_the_model_is_the_base() -> None:
         np.testing.assert_allclose(new.transitions[finite], old.transitions[finite], atol=1e-3)
     assert isinstance(base.components["parser"], Parser)
     assert isinstance(near.components["parser"], Parser)
-    assert (
-        np.abs(near.components["parser"].weights - base.components["parser"].weights).max()
-        < 1e-3 * np.abs(base.components["parser"].weights).max()
-    )
+    weights, moved = (one.components["parser"].weights for one in (base, near))
+    assert np.abs(moved - weights).max() < 1e-3 * np.abs(weights).max()
     sentences = sample("train")[:30]
     for layer in ("upos", "xpos", "feats", "spans"):
-        before, after = annotations(base, sentences), annotations(near, sentences)
+        before, after = list(base.annotate(sentences)), list(near.annotate(sentences))
         assert [getattr(own, layer) for own in before] == [getattr(own, layer) for own in after]
 
 
@@ -164,7 +139,7 @@ def test_new_labels_of_tags_spans_and_arcs_are_learned() -> None:
     assert "ARTICLE" in model.columns.labels["upos"].values
     assert "article" in model.columns.labels["deprels"].values
     assert any(label.endswith("-WHO") for label in model.columns.labels["spans"].strings)
-    found = annotations(model, sentences)
+    found = list(model.annotate(sentences))
     upos = [tag for own in found for tag in own.upos]
     assert upos.count("ARTICLE") > 10 * upos.count("DET")
     labels = [label for own in found for label in own.deprels]
@@ -191,7 +166,7 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
         path = tmp_path / "model.msgpack"
         model.save(path)
         again = Model.load(path)
-        assert annotations(again, sample("dev")) == annotations(model, sample("dev"))
+        assert list(again.annotate(sample("dev"))) == list(model.annotate(sample("dev")))
     first, second = model.record["bases"]
     assert (first["name"], first["payload_sha256"]) == ("base", "0123")
     assert first["record"]["sentences"] == 60
@@ -201,7 +176,6 @@ def test_the_file_holds_it_and_says_what_the_base_was(tmp_path: Path) -> None:
 
 def test_rare_words_become_known_to_the_parser_and_the_rest_of_them_do_not() -> None:
     model = gone_on_quick()
-    assert "parser" in model.components
     payload = model.components["parser"].to_payload()["columns"]
     beyond = payload["beyond"]["lower"]
     assert len(beyond)
@@ -224,23 +198,20 @@ def test_the_second_order_parser_goes_on(base_strength: float, tmp_path: Path) -
     assert isinstance(base.components["parser"], SecondOrderParser)
     sentences = [renamed(own, "deprels", "det", "article") for own in others(20)]
     model = gone_on(base, sentences, base_strength=base_strength)
-    assert isinstance(model.components["parser"], SecondOrderParser)
-    assert (
-        model.components["parser"].labels[: len(base.components["parser"].labels)]
-        == base.components["parser"].labels
-    )
-    assert "article" in model.components["parser"].labels[len(base.components["parser"].labels) :]
-    difference = (
-        np.abs(model.components["parser"].weights - base.components["parser"].weights).max()
-        / np.abs(base.components["parser"].weights).max()
-    )
+    old, new = (one.components["parser"] for one in (base, model))
+    assert isinstance(new, SecondOrderParser)
+    assert new.labels[: len(old.labels)] == old.labels
+    assert "article" in new.labels[len(old.labels) :]
+    difference = np.abs(new.weights - old.weights).max() / np.abs(old.weights).max()
     assert (difference < 1e-3) == (base_strength > 1)
     model.save(tmp_path / "model.msgpack")
-    assert annotations(Model.load(tmp_path / "model.msgpack"), sentences) == annotations(
-        model, sentences
-    )
+    again = Model.load(tmp_path / "model.msgpack")
+    assert list(again.annotate(sentences)) == list(model.annotate(sentences))
     if base_strength == 1:
-        assert accuracy(model, sentences, "heads") > accuracy(base, sentences, "heads")
+        before, after = (
+            accuracy(own, sentences, "heads", with_input=True) for own in (base, model)
+        )
+        assert after > before
 
 
 def test_a_layer_that_nothing_of_the_base_reads_is_learned_anew() -> None:
@@ -321,17 +292,15 @@ def test_models_of_every_kind_go_on(settings: tuple[str, ...], tmp_path: Path) -
     """Held close they are their base, otherwise they learn; what is written is what was trained."""
     base = train(sample("train")[:40], [], quick(*settings)).model
     layer = base.layers[-1]
-    near, far = (
-        gone_on(base, others(30), base_strength=base_strength) for base_strength in (1e9, 1.0)
+    near, far = (gone_on(base, others(30), base_strength=strength) for strength in (1e9, 1.0))
+    before, close, after = (
+        accuracy(own, others(30), layer, with_input=True) for own in (base, near, far)
     )
-    assert accuracy(near, others(30), layer) == pytest.approx(
-        accuracy(base, others(30), layer), abs=0.05
-    )
-    assert accuracy(far, others(30), layer) > accuracy(base, others(30), layer) + 0.03
+    assert close == pytest.approx(before, abs=0.05)
+    assert after > before + 0.03
     far.save(tmp_path / "model.msgpack")
-    assert annotations(Model.load(tmp_path / "model.msgpack"), others(30)) == annotations(
-        far, others(30)
-    )
+    again = Model.load(tmp_path / "model.msgpack")
+    assert list(again.annotate(others(30))) == list(far.annotate(others(30)))
 
 
 def test_learners_that_use_a_problem_by_its_contract_alone_continue() -> None:

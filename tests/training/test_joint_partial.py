@@ -61,7 +61,6 @@ def test_layers_are_learned_together_where_each_word_has_a_tag_in_all(
 def test_a_layer_that_some_words_lack_is_learned_beside_the_others() -> None:
     corpus = [*TRAIN[1:], without(TRAIN[0], "xpos")]
     model = train(corpus, [], quick_joint("layers=['upos','xpos','feats']", "hold_out=0")).model
-    assert "morphology" in model.components
     assert model.components["morphology"].layers == ("upos", "feats")
     assert list(taggers(model)) == ["xpos"]
     assert all("_" not in one.xpos for one in model(corpus))
@@ -95,7 +94,6 @@ def test_a_joint_base_goes_on_with_whole_tags_only() -> None:
 
 def test_words_of_the_development_part_without_a_tag_do_not_count() -> None:
     model = quick_joint_model()
-    assert "morphology" in model.components
     tagger, combinations = (
         model.components["morphology"],
         model.components["morphology"].combinations,

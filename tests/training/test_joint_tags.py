@@ -4,7 +4,6 @@ a base, tuned, and learns in steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -20,6 +19,7 @@ from sample_treebank import (
     sample,
     taggers,
 )
+from training.continued import accuracy, gone_on
 
 from egparse.config.reading import read_config
 from egparse.config.sections import TrainConfig, joint_layers, section_of
@@ -32,7 +32,7 @@ from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.sequences.training import combinations_of
 from egparse.training.columns import build_columns
-from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.continuation import configure
 from egparse.training.corpus import layers_together
 from egparse.training.run import train
 from egparse.training.steps import StepLearner, untrained_model
@@ -42,27 +42,9 @@ TAGS = ("upos", "xpos", "feats")
 OLD, NEW = list(sample("train")[:60]), list(sample("train")[100:140])
 
 
-def gone_on(
-    base: Model, sentences: Sequence[Sentence], listener: Any = None, **settings: Any
-) -> Model:
-    config = configure(base, {"hold_out": 0, **settings})
-    rest = [listener] if listener else []
-    return continue_training(Base(base, "base", "0123"), sentences, None, config, *rest).model
-
-
 @cache
 def gone_on_quick() -> Model:
     return gone_on(quick_joint_model(), NEW)
-
-
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    plain = [Sentence(forms=one.forms) for one in sentences]
-    pairs = [
-        (wanted, got)
-        for own, other in zip(sentences, model.annotate(plain), strict=True)
-        for wanted, got in zip(getattr(own, layer), getattr(other, layer), strict=True)
-    ]
-    return sum(wanted == got for wanted, got in pairs) / len(pairs)
 
 
 # --- which layers ---------------------------------------------------------------------------------
@@ -123,7 +105,6 @@ def test_a_model_whose_bigrams_see_agreement_is_stored_and_continued(tmp_path: P
     again = Model.load(tmp_path / "m")
     assert list(again.annotate(NEW)) == list(model.annotate(NEW))
     longer = gone_on(again, NEW[:20], layers=list(TAGS))
-    assert "morphology" in longer.components
     assert longer.components["morphology"].combinations.agreement
     assert accuracy(longer, NEW[:20], "feats") > accuracy(model, NEW[:20], "feats")
 
@@ -185,8 +166,6 @@ def test_other_learners_and_losses_learn_layers_together(
 
 def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones() -> None:
     base, model = quick_joint_model(), gone_on_quick()
-    assert "morphology" in base.components
-    assert "morphology" in model.components
     before, now = (
         base.components["morphology"].combinations.numbers,
         model.components["morphology"].combinations.numbers,
@@ -202,8 +181,6 @@ def test_a_joint_base_learns_the_new_sentences_and_does_not_forget_the_old_ones(
 def test_held_infinitely_close_a_joint_model_is_the_base() -> None:
     base = quick_joint_model()
     near = gone_on(base, OLD[:30], base_strength=1e9)
-    assert "morphology" in base.components
-    assert "morphology" in near.components
     old, new = base.components["morphology"].model, near.components["morphology"].model
     assert (new.index.numbers(old.index.keys) >= 0).all()
     np.testing.assert_allclose(new.transitions, old.transitions, atol=1e-3)
@@ -231,8 +208,6 @@ def test_a_longer_tagger_scores_what_its_known_parts_score() -> None:
     the new ones are no candidates.
     """
     base, model = quick_joint_model(), gone_on_quick()
-    assert "morphology" in base.components
-    assert "morphology" in model.components
     longer = base.components["morphology"].over(
         model.columns, model.components["morphology"].combinations
     )
@@ -307,7 +282,6 @@ def test_a_base_without_trees_may_get_a_layer_beside_its_joint_tagger() -> None:
     model = gone_on(base, NEW, layers=["upos", "feats", "xpos"])
     assert model.layers == TAGS
     assert set(taggers(model)) == {"xpos"}
-    assert "morphology" in model.components
     assert model.components["morphology"].layers == ("upos", "feats")
     assert accuracy(model, NEW, "xpos") > 0.8
 

@@ -15,6 +15,7 @@ from sample_treebank import (
     sample,
     taggers,
 )
+from training.continued import accuracy
 
 from egparse.errors import EgparseError
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -33,17 +34,6 @@ def in_batches(learner: StepLearner, sentences: Sequence[Sentence], size: int = 
         sum(learner.update(sentences[first : first + size], LAYERS).values())
         for first in range(0, len(sentences), size)
     )
-
-
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    """The share of words with the gold value of a layer."""
-    found = model.annotate([Sentence(forms=one.forms) for one in sentences])
-    pairs = [
-        (gold, said)
-        for one, other in zip(sentences, found, strict=True)
-        for gold, said in zip(getattr(one, layer), getattr(other, layer), strict=True)
-    ]
-    return sum(gold == said for gold, said in pairs) / len(pairs)
 
 
 @pytest.mark.parametrize(

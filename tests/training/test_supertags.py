@@ -53,7 +53,6 @@ def test_a_sentence_without_a_whole_tree_has_none() -> None:
 
 
 def test_training_predicts_them_before_trees_and_writes_them_nowhere(model: Model) -> None:
-    assert "supertags" in model.components
     assert SUPERTAGS in model.record["tasks"]
     assert SUPERTAGS not in model.layers
     assert SUPERTAGS in model.sizes()
@@ -100,7 +99,6 @@ def test_half_annotated_trees_have_none() -> None:
 def test_a_base_keeps_its_supertagger(model: Model) -> None:
     base = Base(model, "base", "")
     more = continue_training(base, some("dev", 60), None, configure(model, {})).model
-    assert "supertags" in more.components
     sentences = some("test", 10)
     forms = [sentence.forms for sentence in sentences]
     before, after = model.columns.words(forms), more.columns.words(forms)

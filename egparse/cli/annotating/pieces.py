@@ -21,7 +21,7 @@ from egparse.io.blocks import MAX_BLOCK, Block, pieces_of, read_blocks, too_long
 from egparse.io.columns import LAYOUTS
 from egparse.io.detection import detect_format
 from egparse.pipeline.annotate import BATCH_WORDS
-from egparse.pipeline.inputs import batches
+from egparse.pipeline.conversion import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.reading import PLAIN_FORMATS, TEXT, PartsOfText, read_plain

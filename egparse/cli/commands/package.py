@@ -48,7 +48,7 @@ def package(
             4.0'
         egparse package en_ewt --facts en_ewt.toml --no-wheel --sdist
     """
-    from egparse.service.hub.card_metadata import metadata_of
+    from egparse.service.hub.cards import metadata_of
     from egparse.service.hub.resolve import find_model
     from egparse.storage.header import read_model_header
 

@@ -13,14 +13,7 @@ import typer
 from egparse.cli import tables
 from egparse.cli.files import Kind, check_output, opened
 from egparse.cli.notices import announce_compilation, say, warnings_shown
-from egparse.cli.options import (
-    FROM_0,
-    FROM_1,
-    MODEL,
-    PLAIN,
-    InputFormat,
-    model_and_input,
-)
+from egparse.cli.options import FROM_0, FROM_1, MODEL, PLAIN, InputFormat, model_and_input
 from egparse.errors import EgparseError, did_you_mean
 
 if TYPE_CHECKING:
@@ -129,7 +122,7 @@ def _layers(given: str) -> tuple[str, ...]:
     Raises:
         typer.BadParameter: an unknown one.
     """
-    from egparse.service.pages.differences import WORD_LAYERS
+    from egparse.service.pages.words import WORD_LAYERS
 
     if given == "all":
         return tuple(sorted(WORD_LAYERS, key="feats".__eq__))  # last, as it takes several lines
@@ -156,7 +149,7 @@ def _views(
     source: Input, format: InputFormat | None, model: Model | None, gold_tags: bool, compare: bool
 ) -> Iterator[View]:
     from egparse.service.pages.annotation_page import View
-    from egparse.service.pages.certainty import with_probabilities_of_misc
+    from egparse.service.pages.words import with_probabilities_of_misc
 
     if model is None:
         _require_corpus(source.place, format, "or MODEL and INPUT")
@@ -217,7 +210,7 @@ def _require_corpus(place: str, format: InputFormat | None, purpose: str) -> Non
 
 def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
     """The views of lowest expected accuracy, least certain first, and the number of all views."""
-    from egparse.service.pages.certainty import expected_accuracy
+    from egparse.service.pages.words import expected_accuracy
 
     read = 0
 

@@ -190,7 +190,8 @@ class RayShards:
         results = results_of(waiting)
         self.crew.number += 1
         if method in ("state", "run", "moments"):  # which change nothing
-            return results
+            # arrays of Ray cannot be written, as checkpoints write those of a state
+            return copy.deepcopy(results) if method == "state" else results
         self._pasts = [
             past._replace(calls=(*past.calls, _Call(method, message, _value_of(result))))
             for past, message, result in zip(self._pasts, messages, results, strict=True)

@@ -1,18 +1,48 @@
 """Model cards in Markdown: what a model is, its training data, its scores and its intended use.
 
-The header of the model file and the facts of ``card_metadata`` are written down; nothing is
-measured here.
+The header of the model file is written down, and facts that it does not hold, from a TOML file
+beside it; nothing is measured here. In the TOML file all keys are optional::
+
+    description = "Tags, entities and trees of written English."
+    licence = "CC BY-SA 4.0"
+    author = "..."
+    email = "..."
+    address = "https://..."
+    commit = "0123abc"
+    speed = "30,000 words/s on one core of ..."
+    intended_use = "..."
+    limits = ["...", "..."]
+
+    [[sources]]
+    name = "UD English EWT"
+    release = "2.16"
+    licence = "CC BY-SA 4.0"
+    address = "https://..."
+    author = "..."
+
+    [scores]
+    test = "its test part"
+    predicted = "en_ewt.json"
+    gold_tags = "en_ewt-gold-tags.json"
+    raw_text = "en_ewt-raw-text.json"
+
+``predicted``, ``gold_tags`` and ``raw_text`` are files that ``egparse evaluate MODEL TEST --json``
+wrote, without more options, with ``--gold-tags``, and with ``--from text``; paths are relative to
+the folder of the TOML file.
 """
 
 from __future__ import annotations
 
+import json
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from egparse.config.fields import toml_value
+from egparse.errors import ConfigError
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
-from egparse.service.hub.card_metadata import CardMetadata
 
 LAYER_NAMES = {
     TOKENISER: "tokens",
@@ -50,6 +80,106 @@ _OWN_DATA = "its training data"
 _UNTESTED = "No test scores were given for this card."
 _UNKNOWN = "not stated"
 _SHOWN_ITEMS = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSource:
+    """A data set that a model was trained on, with the licence of the data."""
+
+    name: str
+    release: str = ""
+    licence: str = ""
+    address: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores:
+    """Scores of a model on test data: what ``evaluate --json`` wrote, None where not tested.
+
+    ``test`` names the test data.
+    """
+
+    test: str = ""
+    predicted: dict[str, Any] | None = None
+    gold_tags: dict[str, Any] | None = None
+    raw_text: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CardMetadata:
+    """Facts about a model; empty where unknown."""
+
+    description: str = ""
+    licence: str = ""
+    author: str = ""
+    email: str = ""
+    address: str = ""
+    commit: str = ""
+    speed: str = ""
+    intended_use: str = ""
+    limits: tuple[str, ...] = ()
+    sources: tuple[DataSource, ...] = ()
+    scores: Scores = field(default_factory=Scores)
+
+
+def metadata_of(model: Path, path: Path | None = None) -> CardMetadata:
+    """The facts in ``path``; by default, in the ``.toml`` file beside the model, if there is one.
+
+    Raises:
+        ConfigError: an unreadable file, an unknown key, a value of the wrong type, or scores in
+            another form than ``evaluate --json`` writes.
+    """
+    if path is not None:
+        return load_metadata(path)
+    beside = model.with_suffix(".toml")
+    return load_metadata(beside) if beside.is_file() else CardMetadata()
+
+
+def load_metadata(path: Path) -> CardMetadata:
+    """The facts in a TOML file, with the scores in the files that it names.
+
+    Raises:
+        ConfigError: as for ``metadata_of``.
+    """
+    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # costs 0.1 s
+
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: expected facts of a model in TOML, got: {error}") from error
+    for known in (DataSource, Scores, CardMetadata):
+        with_config(ConfigDict(extra="forbid"))(known)
+    try:
+        return TypeAdapter(CardMetadata).validate_python(_with_scores(table, path.parent))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(
+            f"{path}: {key}: {first['msg'].lower()}, got {first['input']!r}"
+        ) from error
+
+
+def _with_scores(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """The table with the contents of score files in place of their paths."""
+    scores = table.get("scores")
+    if not isinstance(scores, Mapping):
+        return dict(table)
+    read = {
+        key: _read_scores(folder / value) if key != "test" and isinstance(value, str) else value
+        for key, value in scores.items()
+    }
+    return {**table, "scores": read}
+
+
+def _read_scores(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path}: expected scores in JSON, got: {error}") from error
+    if not isinstance(found, dict) or not {"counts", "intervals", "conventions"} <= set(found):
+        raise ConfigError(f"{path}: expected what 'egparse evaluate --json' writes, got other JSON")
+    return found
 
 
 def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
@@ -161,19 +291,18 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
             for source in facts.sources
         ]
         yield _table(("source", "release", "licence", "authors"), rows)
-    parts = [("training", _count(record.get("sentences")), _count(record.get("words")))]
+    parts = [("training", record.get("sentences"), record.get("words"))]
     if "development_sentences" in record:
-        parts.append(("development", _count(record["development_sentences"]), ""))
+        parts.append(("development", record["development_sentences"], None))
     tested = facts.scores.predicted or facts.scores.gold_tags
     if tested is not None:
         counts = tested["counts"]
-        parts.append(("test", _count(counts["sentences"]), _count(counts["words"])))
+        parts.append(("test", counts["sentences"], counts["words"]))
     yield _table(("part", "sentences", "words"), parts, "lrr")
     if tables := record.get("classes"):
         of_tables = [
-            (one["name"], one["source"], one["licence"] or _UNKNOWN, *map(_count, sizes))
+            (one["name"], one["source"], one["licence"] or _UNKNOWN, one["forms"], one["classes"])
             for one in tables
-            for sizes in [(one["forms"], one["classes"])]
         ]
         yield "Word classes, of which the model holds what it needs:"
         yield _table(("table", "source", "licence", "forms", "classes"), of_tables, "lllrr")
@@ -187,18 +316,14 @@ def _data(record: Mapping[str, Any], facts: CardMetadata) -> Iterator[str]:
 def _training(header: Mapping[str, Any]) -> Iterator[str]:
     record, configuration = header["record"], header["config"]
     labels = header.get("labels", {})
-    rows: list[tuple[str, ...]] = []
+    rows: list[tuple[object, ...]] = []
     for layer, task in record.get("tasks", {}).items():
         scores = task.get("scores") or {}
         numbers = {layer: len(known) for layer, known in labels.items()}
         title = joined_titles(scores) if scores else LAYER_NAMES.get(layer, layer)
         count = task.get("combinations", numbers.get(layer))
-        passes = str(task.get("iteration", ""))
-        rows.append((title, _count(count), passes, _per_cent(task.get("score"))))
-        rows += [
-            (LAYER_NAMES[one], _count(numbers.get(one)), "", _per_cent(score))
-            for one, score in scores.items()
-        ]
+        rows.append((title, count, task.get("iteration"), task.get("score")))
+        rows += [(LAYER_NAMES[one], numbers.get(one), None, score) for one, score in scores.items()]
     if rows:
         words = "tags and lemmas" if "lemmas" in record["tasks"] else "tags"
         together = any(task.get("scores") for task in record["tasks"].values())
@@ -249,12 +374,16 @@ def _scores(facts: CardMetadata) -> Iterator[str]:
     def cell(run: Mapping[str, Any], metric: str) -> str:
         return "given" if run is tested.gold_tags and metric in _GIVEN else _interval(run, metric)
 
-    metrics = [(name, *(cell(run, key) for run in runs.values())) for key, name in _METRICS.items()]
-    metrics += [
-        (name, *(_per_cent((run.get("segmentation") or {}).get(key)) for run in runs.values()))
+    rows: list[tuple[object, ...]] = [
+        (name, *(cell(run, key) for run in runs.values())) for key, name in _METRICS.items()
+    ]
+    rows += [
+        (name, *((run.get("segmentation") or {}).get(key) for run in runs.values()))
         for key, name in _SEGMENTS.items()
     ]
-    yield _table(("metric", *runs), [row for row in metrics if set(row[1:]) - {"", "given"}], align)
+    yield _table(
+        ("metric", *runs), [row for row in rows if set(row[1:]) - {"", None, "given"}], align
+    )
     others = [
         (shown, *(_attachment(run, name) for run in runs.values()))
         for name, shown in _CONVENTIONS.items()
@@ -287,8 +416,10 @@ def _section(title: str, parts: Iterable[str]) -> str:
     return f"## {title}\n\n{body}" if body else ""
 
 
-def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = "") -> str:
-    """A table in Markdown; columns that are empty in all rows are left out."""
+def _table(headings: Sequence[str], rows: Iterable[Sequence[object]], align: str = "") -> str:
+    """A table in Markdown; columns that are empty in all rows are left out. Scores have two
+    decimals, and None is an empty cell.
+    """
     lines = [tuple(_cell(cell) for cell in row) for row in rows]
     kept = [column for column in range(len(headings)) if any(line[column] for line in lines)]
     rule = [
@@ -300,8 +431,12 @@ def _table(headings: Sequence[str], rows: Iterable[Sequence[str]], align: str = 
     )
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return "" if value is None else " ".join(str(value).replace("|", "\\|").split())
 
 
 def _link(text: str, address: str) -> str:
@@ -311,14 +446,6 @@ def _link(text: str, address: str) -> str:
 def _listed(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
-
-
-def _count(number: int | None) -> str:
-    return "" if number is None else f"{number:,}"
-
-
-def _per_cent(value: float | None) -> str:
-    return "" if value is None else f"{value:.2f}"
 
 
 def _setting(value: Any) -> str:

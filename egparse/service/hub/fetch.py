@@ -263,6 +263,5 @@ def _locked(target: Path) -> Iterator[None]:
 
 
 def _sha256(path: Path) -> str:
-    """In hexadecimal."""
     with open(open_regular(path), "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -3,6 +3,10 @@
 Requests are read and annotated by threads, at most ``threads`` at a time: kernels do not hold
 Python's lock, and models are immutable. Meanwhile the loop takes other requests and answers
 ``/health``. An error is a status and a line of plain text, as UDPipe's are.
+
+Work is done in steps, and after some steps the next request has its turn. Large requests are worked
+on one after the other, as many at a time as there are threads, and a small one waits for no more
+than a turn of each of them. Work ends with the step at which its client goes.
 """
 
 from __future__ import annotations
@@ -11,11 +15,12 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Generic, NamedTuple
 
 import anyio
+import anyio.to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -26,11 +31,16 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from egparse.errors import one_line
-from egparse.service.rest.forms import parameters_of
 from egparse.service.rest.page import POLICY, page
-from egparse.service.rest.process import Refused, process, understood
+from egparse.service.rest.process import (
+    Refused,
+    Steps,
+    T,
+    parameters_of,
+    process,
+    understood,
+)
 from egparse.service.rest.served_models import ServedModels
-from egparse.service.rest.turns import Gone, Steps, Turns
 
 LOG = logging.getLogger("egparse.service.rest")
 
@@ -41,6 +51,9 @@ UPLOAD_SPEED = 32 << 10
 PLACES = 256
 PLACES_OF_ONE = 128
 """Requests that are read, wait or are annotated at a time, in all and of one client."""
+
+TURN = 0.2
+"""Seconds after which a turn ends with the step that is being done."""
 
 _SMALL = 16 << 10
 """Bytes of a request that need not wait for all of a larger one."""
@@ -61,6 +74,10 @@ class Limits(NamedTuple):
 
     size: int = 4 << 20
     threads: int = 1
+
+
+class Gone(Exception):
+    """The client has closed the connection."""
 
 
 class _Failed(Exception):
@@ -91,6 +108,63 @@ class _Places:
             yield
         finally:
             self._taken -= Counter([client])  # without those of count 0
+
+
+class _Done(NamedTuple, Generic[T]):
+    result: T
+
+
+class Turns:
+    """Has ``threads`` requests worked on at a time."""
+
+    def __init__(self, threads: int) -> None:
+        self._turns = anyio.CapacityLimiter(threads)
+        self._large = anyio.CapacityLimiter(threads)
+
+    async def result(
+        self, steps: Steps[T], gone: Callable[[], Awaitable[object]], *, large: bool
+    ) -> T:
+        """The result of some work, for a client that has left when ``gone`` returns.
+
+        Raises:
+            Gone: the client has left; the work is not finished.
+            Exception: raised by the work.
+        """
+        done: _Done[T] | Exception = Gone()
+        async with anyio.create_task_group() as group:
+
+            async def watch() -> None:
+                await gone()
+                group.cancel_scope.cancel()
+
+            group.start_soon(watch)
+            try:
+                async with self._large if large else nullcontext():
+                    done = await self._in_turns(steps)
+            except Exception as error:
+                done = error  # not raised here: the group would wrap it
+            group.cancel_scope.cancel()
+        if isinstance(done, Exception):
+            raise done
+        return done.result
+
+    async def _in_turns(self, steps: Steps[T]) -> _Done[T]:
+        while True:
+            done = await anyio.to_thread.run_sync(_turn, steps, limiter=self._turns)
+            if done is not None:
+                return done
+
+
+def _turn(steps: Steps[T]) -> _Done[T] | None:
+    """Steps for the time of a turn; the result if they have come to their end."""
+    end = time.monotonic() + TURN
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return _Done(stop.value)
+        if time.monotonic() >= end:
+            return None
 
 
 def application(models: ServedModels, limits: Limits, origins: Sequence[str] = ()) -> ASGIApp:
@@ -146,7 +220,6 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
 
 
 def _reply(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
-    """The reply to a request of ``/process``, as JSON."""
     reply = yield from process(understood(models, parameters))
     yield
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":")).encode()
@@ -218,7 +291,6 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 def _client(scope: Scope) -> str:
-    """The address of a client."""
     return str(scope["client"][0]) if scope.get("client") else "-"
 
 

@@ -12,10 +12,9 @@ from xml.etree.ElementTree import Element
 
 from egparse.sentences import MISSING, Sentence
 from egparse.service.pages.annotation_page import View, article, head
-from egparse.service.pages.markup import as_text, html, node, parsed
-from egparse.service.rest.process import Task, annotated, served_model
+from egparse.service.pages.words import as_text, html, node, parsed
+from egparse.service.rest.process import Steps, Task, annotated, served_model
 from egparse.service.rest.served_models import ServedModel, ServedModels
-from egparse.service.rest.turns import Steps
 from egparse.text.reading import TEXT
 
 POLICY = {

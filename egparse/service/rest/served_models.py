@@ -18,11 +18,36 @@ from egparse import __version__
 from egparse.errors import ConfigError, EgparseError
 from egparse.pipeline.model import Model
 from egparse.sentences import HIDDEN, Sentence
-from egparse.service.hub.card_metadata import CardMetadata, metadata_of
+from egparse.service.hub.cards import CardMetadata, metadata_of
 from egparse.service.hub.resolve import find_model
-from egparse.service.rest.languages import CODES
 
 _SEPARATOR = re.compile("[-_]")
+
+# the code that a model has of a language, and what else names of UDPipe's models call it
+_LANGUAGES = """
+af afr afrikaans, am amh amharic, ar ara arabic, az aze azerbaijani, be bel belarusian, bg bul
+bulgarian, bn ben bengali, br bre breton, bxr buryat, ca cat catalan, cop coptic, cs ces cze
+czech, cu chu old-church-slavonic, cy cym wel welsh, da dan danish, de deu ger german, el ell gre
+greek, en eng english, es spa spanish, et est estonian, eu eus baq basque, fa fas per persian, fi
+fin finnish, fo fao faroese, fr fra fre french, fro old-french, ga gle irish, gd gla
+scottish-gaelic, gl glg galician, got gothic, grc ancient-greek, gv glv manx, hbo ancient-hebrew,
+he heb hebrew, hi hin hindi, hr hrv croatian, hsb upper-sorbian, hu hun hungarian, hy hye arm
+armenian, hyw western-armenian, id ind indonesian, is isl ice icelandic, it ita italian, ja jpn
+japanese, ka kat geo georgian, kk kaz kazakh, kmr kurmanji, ko kor korean, ky kir kyrgyz, la lat
+latin, lij ligurian, lt lit lithuanian, lv lav latvian, lzh classical-chinese, mr mar marathi, mt
+mlt maltese, nb nob no nor norwegian norwegian-bokmaal no-bokmaal, nl nld dut dutch, nn nno
+norwegian-nynorsk no-nynorsk, orv old-east-slavic old-russian, pcm naija, pl pol polish, pt por
+portuguese, qpm pomak, ro ron rum romanian, ru rus russian, sa san sanskrit, sk slk slo slovak, sl
+slv slovenian, sme se north-sami, sq sqi alb albanian, sr srp serbian, sv swe swedish, ta tam
+tamil, te tel telugu, th tha thai, tl tgl tagalog, tr tur turkish, ug uig uyghur, uk ukr
+ukrainian, ur urd urdu, vi vie vietnamese, wo wol wolof, yo yor yoruba, zh zho chi chinese
+"""
+_CODES = {
+    name: code
+    for code, *others in (row.split() for row in _LANGUAGES.split(","))
+    for name in (code, *others)
+}
+"""Name or code -> the code that a model has; the parts of a name are joined by hyphens."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +65,6 @@ class ServedModel:
 
     @cached_property
     def parses(self) -> bool:
-        """Whether the model predicts trees."""
         return "parser" in self.model.components
 
     @cached_property
@@ -85,7 +109,6 @@ class ServedModels:
         return self._by_alias.get(name) or self._by_alias.get(_plain(name))
 
     def as_json(self) -> Mapping[str, object]:
-        """The reply to ``/models``."""
         return {
             "models": {
                 one.name: [
@@ -140,7 +163,7 @@ def _plain(name: str) -> str:
     if "ud" in words[1:]:
         del words[words.index("ud", 1) :]
     for size in range(len(words), 0, -1):
-        code = CODES.get("-".join(words[:size]))
+        code = _CODES.get("-".join(words[:size]))
         if code is not None:
             return "-".join((code, *words[size:]))
     return "-".join(words)

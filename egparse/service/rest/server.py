@@ -82,9 +82,8 @@ class Connection(H11Protocol):
         super().connection_made(transport)
         self._wait()
         if len(self.connections) > CONNECTIONS:
-            silent = [
-                one for one in self.connections if isinstance(one, Connection) and one._is_silent()
-            ]
+            connections = (one for one in self.connections if isinstance(one, Connection))
+            silent = filter(Connection._is_silent, connections)
             min(silent, key=lambda one: one._since)._end()
 
     def on_response_complete(self) -> None:

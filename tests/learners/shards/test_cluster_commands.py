@@ -15,6 +15,10 @@ from cli.test_cli_checkpoints import AFTER_WRITING, stopped
 from learners.shards.nodes import Nodes
 from service.hub.local_server import serving
 
+from egparse.fitting.jobs import Jobs, working_with
+from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.problem import Problem
+from egparse.learners.shards.cocoa import ShardsConfig, in_turn, sharded
 from egparse.pipeline.model import Model
 from egparse.storage.model_file import read_model
 
@@ -58,15 +62,21 @@ def without_seconds(path: Path) -> dict[str, Any]:
     return dict(record)
 
 
-def test_training_on_a_cluster_and_by_threads_gives_the_same_parser(
+def here(problem: Problem, kind: type[Learner], config: LearnerConfig, count: int) -> Learner:
+    """A learner by so many shards in this process."""
+    return sharded(problem, kind, config, ShardsConfig(shards=count), in_turn)
+
+
+def test_training_on_a_cluster_gives_the_parser_of_the_same_shards_in_one_process(
     cluster: Nodes, corpus: Path, tmp_path: Path
 ) -> None:
-    model, here = tmp_path / "there.msgpack", tmp_path / "here.msgpack"
-    for path, where in ((model, on(cluster)), (here, ("--jobs", "2"))):
-        run("train", corpus, "--dev", corpus, "-o", path, *TREES, *where)
-    assert without_seconds(model) == without_seconds(here)
+    model, alone = tmp_path / "there.msgpack", tmp_path / "here.msgpack"
+    run("train", corpus, "--dev", corpus, "-o", model, *TREES, *on(cluster))
+    with working_with(Jobs(2, here)):
+        run("train", corpus, "--dev", corpus, "-o", alone, *TREES, "--jobs", 2)
+    assert without_seconds(model) == without_seconds(alone)
     parsed = [tmp_path / "one.conllu", tmp_path / "other.conllu"]
-    for trained, output in zip((model, here), parsed, strict=True):
+    for trained, output in zip((model, alone), parsed, strict=True):
         run("parse", trained, DEV, "--marginals", "--quiet", "--output", output)
     assert parsed[0].read_bytes() == parsed[1].read_bytes()
 

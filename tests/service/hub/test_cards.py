@@ -13,14 +13,14 @@ from sample_treebank import quick_model, sample
 
 from egparse.errors import ConfigError, ModelFileError
 from egparse.evaluation.report import evaluate, report_as_json
-from egparse.service.hub.card_metadata import (
+from egparse.service.hub.cards import (
     CardMetadata,
     DataSource,
     Scores,
+    card,
     load_metadata,
     metadata_of,
 )
-from egparse.service.hub.cards import card
 
 FACTS = """
 description = "Something for tests."

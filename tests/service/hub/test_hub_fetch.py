@@ -48,6 +48,12 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def refused(entry: CatalogueEntry, folder: Path, reason: str) -> None:
+    """The download fails, and says why."""
+    with pytest.raises(DownloadError, match=reason):
+        fetch(entry, folder)
+
+
 def test_a_treebank_arrives_with_its_checksums(site: Site, home: Path) -> None:
     entry = find_entry("UD_French-Sequoia")
     assert entry is not None
@@ -71,20 +77,15 @@ def test_what_is_there_is_checked_and_not_downloaded_again(site: Site, tmp_path:
     assert fetch(entry, tmp_path / "own") == [path]
     assert len(site.requests) == 1
     path.write_bytes(CORPUS[:-1] + b"x")
-    with pytest.raises(
-        DownloadError,
-        match=r"corpus.conllu: expected SHA-256 .*, got .*: altered since its download",
-    ):
-        fetch(entry, tmp_path / "own")
+    reason = r"corpus.conllu: expected SHA-256 .*, got .*: altered since its download"
+    refused(entry, tmp_path / "own", reason)
     assert path.read_bytes() == CORPUS[:-1] + b"x"
 
 
 def test_somebody_elses_file_is_left_alone(site: Site, tmp_path: Path) -> None:
     (tmp_path / NAME).write_text("mine")
-    with pytest.raises(
-        DownloadError, match="expected a downloaded file or none, got a file without a checksum"
-    ):
-        fetch(entry_of(site), tmp_path)
+    reason = "expected a downloaded file or none, got a file without a checksum"
+    refused(entry_of(site), tmp_path, reason)
     assert (tmp_path / NAME).read_text() == "mine"
 
 
@@ -102,19 +103,15 @@ def test_a_known_checksum_is_required(site: Site, home: Path, kind: str) -> None
 
 def test_wrong_bytes_are_refused(site: Site, tmp_path: Path) -> None:
     entry = entry_of(site, CORPUS, sha256(CORPUS + b"\n"))
-    with pytest.raises(
-        DownloadError, match=r"expected SHA-256 [0-9a-f]{64}, got other bytes; nothing was kept"
-    ):
-        fetch(entry, tmp_path / "own")
+    reason = r"expected SHA-256 [0-9a-f]{64}, got other bytes; nothing was kept"
+    refused(entry, tmp_path / "own", reason)
     assert names(tmp_path / "own") == []
 
 
 @pytest.mark.parametrize("data", [b"<html>Log in first</html>\n\n", b"", b"# text = cut\n1\tcu"])
 def test_what_is_no_corpus_is_refused(site: Site, tmp_path: Path, data: bytes) -> None:
-    with pytest.raises(
-        DownloadError, match="expected whole sentences in CoNLL-U, got something else"
-    ):
-        fetch(entry_of(site, data), tmp_path / "own")
+    reason = "expected whole sentences in CoNLL-U, got something else"
+    refused(entry_of(site, data), tmp_path / "own", reason)
     assert names(tmp_path / "own") == []
 
 
@@ -123,10 +120,8 @@ def test_a_length_that_lies_is_seen(site: Site, tmp_path: Path, known: bool) -> 
     """The server announces half, and sends that."""
     site.faults = ["short"]
     entry = entry_of(site, sha256=sha256(CORPUS) if known else None)
-    with pytest.raises(
-        DownloadError, match="got other bytes" if known else "expected whole sentences"
-    ):
-        fetch(entry, tmp_path / "own")
+    reason = "got other bytes" if known else "expected whole sentences"
+    refused(entry, tmp_path / "own", reason)
     assert names(tmp_path / "own") == []
     assert fetch(entry, tmp_path / "own")[0].read_bytes() == CORPUS
 
@@ -150,11 +145,8 @@ def test_a_transfer_that_is_always_cut_fails_and_can_be_taken_up(
 ) -> None:
     site.faults = ["cut"] * transfer.ATTEMPTS
     entry = entry_of(site)
-    with pytest.raises(
-        DownloadError,
-        match=f"expected {len(CORPUS):,} bytes, got [0-9,]+ bytes; run the command again to resume",
-    ):
-        fetch(entry, tmp_path / "own")
+    reason = f"expected {len(CORPUS):,} bytes, got [0-9,]+ bytes; run the command again to resume"
+    refused(entry, tmp_path / "own", reason)
     (part,) = names(tmp_path / "own")
     assert part.startswith(".")
     assert part.endswith(".part")
@@ -170,8 +162,7 @@ def test_what_cannot_be_continued_is_sent_again(site: Site, tmp_path: Path, chan
     site.version = None if change == "no version" else '"1"'
     site.ranges = change != "no ranges"
     entry, data = entry_of(site), CORPUS
-    with pytest.raises(DownloadError):
-        fetch(entry, tmp_path / "own")
+    refused(entry, tmp_path / "own", "bytes")
     if change in ("another version", "a shorter file"):
         site.version = '"2"'
         data = (
@@ -188,22 +179,17 @@ def test_a_transfer_ends_where_what_was_received_can_neither_be_continued_nor_re
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.faults = ["cut"] * transfer.ATTEMPTS
-    with pytest.raises(DownloadError):
-        fetch(entry_of(site), tmp_path / "own")
+    refused(entry_of(site), tmp_path / "own", "bytes")
     monkeypatch.setattr(transfer, "_forget", lambda _: None)
     site.version = '"2"'
-    with pytest.raises(DownloadError, match=r"expected bytes from [0-9,]+ on, got others"):
-        fetch(entry_of(site), tmp_path / "own")
+    refused(entry_of(site), tmp_path / "own", r"expected bytes from [0-9,]+ on, got others")
     assert len(site.requests) == 2 * transfer.ATTEMPTS
 
 
 def test_a_missing_file_is_named(site: Site, tmp_path: Path) -> None:
     entry = entry_of(site)
     del site.files["/" + NAME]
-    with pytest.raises(
-        DownloadError, match=f"{site.base}/{NAME}: expected a file, got 404 Not Found"
-    ):
-        fetch(entry, tmp_path / "own")
+    refused(entry, tmp_path / "own", f"{site.base}/{NAME}: expected a file, got 404 Not Found")
     assert names(tmp_path / "own") == []
 
 
@@ -212,10 +198,8 @@ def test_without_a_network_the_reason_is_said(
 ) -> None:
     monkeypatch.setenv("EGPARSE_MIRROR", "http://127.0.0.1:9")  # nobody listens there
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with pytest.raises(
-        DownloadError, match="cannot be reached: Connection refused; downloads need a connection"
-    ):
-        fetch(entries()[0], tmp_path / "own")
+    reason = "cannot be reached: Connection refused; downloads need a connection"
+    refused(entries()[0], tmp_path / "own", reason)
     assert names(tmp_path / "own") == []
 
 
@@ -225,24 +209,21 @@ def test_a_silent_server_is_given_up(
     monkeypatch.setattr(transfer, "TIMEOUT", (0.2, 0.2))
     monkeypatch.setattr(transfer, "ATTEMPTS", 1)
     site.faults = ["stall"]
-    with pytest.raises(DownloadError, match="bytes; run the command again"):
-        fetch(entry_of(site), tmp_path / "own")
+    refused(entry_of(site), tmp_path / "own", "bytes; run the command again")
 
 
 def test_a_place_that_cannot_be_written_is_named(site: Site, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DownloadError, match=r"file/corpus.conllu: cannot be written: File exists"):
-        fetch(entry_of(site), tmp_path / "file")
+    reason = r"file/corpus.conllu: cannot be written: File exists"
+    refused(entry_of(site), tmp_path / "file", reason)
     assert site.requests == []
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission_is_named(site: Site, tmp_path: Path) -> None:
     (tmp_path / "own").mkdir(mode=0o500)
-    with pytest.raises(
-        DownloadError, match=r"own/corpus.conllu: cannot be written: Permission denied"
-    ):
-        fetch(entry_of(site), tmp_path / "own")
+    reason = r"own/corpus.conllu: cannot be written: Permission denied"
+    refused(entry_of(site), tmp_path / "own", reason)
 
 
 def test_downloads_of_one_file_at_once_wait_for_each_other(site: Site, tmp_path: Path) -> None:
@@ -269,15 +250,8 @@ def test_a_killed_download_holds_nobody_up_and_is_taken_up(
 ) -> None:
     site.faults = ["stall"]
     own = tmp_path / "own"
-    command = [
-        sys.executable,
-        "-m",
-        "egparse",
-        "download",
-        "UD_French-Sequoia",
-        "--output",
-        str(own),
-    ]
+    program = (sys.executable, "-m", "egparse")
+    command = [*program, "download", "UD_French-Sequoia", "--output", str(own)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         for _ in range(3000):
             if any(path.stat().st_size > transfer.CHUNK for path in own.glob(".*.part")):

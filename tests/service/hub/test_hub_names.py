@@ -26,14 +26,9 @@ def put(path: Path, text: str = "") -> Path:
 def install(site: Path, package: str, model: str) -> Path:
     """A model package as an installer leaves it; returns its model."""
     put(site / package / "__init__.py", "raise RuntimeError('it need not be imported')\n")
-    put(
-        site / f"{package}-1.0.dist-info" / "METADATA",
-        f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n",
-    )
-    put(
-        site / f"{package}-1.0.dist-info" / "entry_points.txt",
-        f"[egparse_models]\n{model} = {package}\n",
-    )
+    facts = site / f"{package}-1.0.dist-info"
+    put(facts / "METADATA", f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    put(facts / "entry_points.txt", f"[egparse_models]\n{model} = {package}\n")
     return put(site / package / f"{model}.msgpack", "packaged")
 
 
@@ -86,12 +81,9 @@ def test_what_is_no_name_is_a_path(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModelFileError) as caught:
         find_model(path)
-    expected = (
-        f"{path}: cannot be read: No such file or directory"
-        if path
-        else ": a directory, not a model file"
-    )
-    assert str(caught.value) == expected
+    missing = "cannot be read: No such file or directory"
+    reason = missing if path else "a directory, not a model file"
+    assert str(caught.value) == f"{path}: {reason}"
 
 
 def test_an_unknown_name_says_what_there_is(home: Path, shipped: Path) -> None:
@@ -147,10 +139,9 @@ def test_the_catalogue_is_whole() -> None:
     for entry in found:
         assert find_entry(entry.name) == entry
         assert entry.licence
-        assert all(
-            file.address.startswith("https://") and file.name in file.address
-            for file in entry.files
-        )
+        for file in entry.files:
+            assert file.address.startswith("https://")
+            assert file.name in file.address
         assert entry.kind != MODEL or all(file.sha256 for file in entry.files)
     assert find_entry("UD_French-Sequoia").files[0].address == (  # type: ignore[union-attr]
         "https://raw.githubusercontent.com/UniversalDependencies/UD_French-Sequoia/r2.16/fr_sequoia-ud-train.conllu"

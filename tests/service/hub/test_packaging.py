@@ -26,13 +26,13 @@ from sample_treebank import (
 )
 
 from egparse.errors import EgparseError
-from egparse.service.hub.card_metadata import CardMetadata, DataSource
-from egparse.service.hub.distributions import licence_expression
+from egparse.service.hub.cards import CardMetadata, DataSource
 from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
     Package,
     components_of,
     default_name,
+    licence_expression,
     model_name,
     package,
     performance,
@@ -51,6 +51,10 @@ FACTS = CardMetadata(
 )
 
 TEXT = "A dog barks in Paris. It is big."
+
+COMPONENTS = tuple(
+    f"egparse_{kind}" for kind in ("senter", "tagger", "lemmatizer", "parser", "ner")
+)
 
 LOAD = f"""
 import json, spacy
@@ -84,33 +88,18 @@ def made(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Package:
 def expected(model: Path) -> list[object]:
     """What ``LOAD`` should find, from a pipeline that is made of the model file by hand."""
     nlp = spacy.blank("en")
-    names = [
-        "egparse_senter",
-        "egparse_tagger",
-        "egparse_lemmatizer",
-        "egparse_parser",
-        "egparse_ner",
-    ]
-    for name in names:
+    for name in COMPONENTS:
         nlp.add_pipe(name, config={"model": str(model)})
     doc = nlp(TEXT)
-    found = [
-        [token.head.i for token in doc],
-        [token.dep_ for token in doc],
-        [token.tag_ for token in doc],
-    ]
-    return [names, 1, found, FACTS.licence]
+    found = [[t.head.i for t in doc], [t.dep_ for t in doc], [t.tag_ for t in doc]]
+    return [[*COMPONENTS], 1, found, FACTS.licence]
 
 
 def run(python: Path | str, *arguments: object, **variables: str) -> str:
     """What a program prints that leaves without an error."""
+    command, environment = [str(python), *map(str, arguments)], os.environ | variables
     done = subprocess.run(
-        [str(python), *map(str, arguments)],
-        input=TEXT,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | variables,
+        command, input=TEXT, capture_output=True, text=True, check=False, env=environment
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -231,9 +220,8 @@ def test_the_same_model_gives_the_same_bytes(
 def test_what_is_there_is_replaced_only_when_told(model: Path, tmp_path: Path) -> None:
     first = package(model, FACTS, tmp_path, wheel=False)
     assert first.files == ()
-    with pytest.raises(
-        EgparseError, match="0: expected no such folder, or --force to replace it, got one"
-    ):
+    refusal = "0: expected no such folder, or --force to replace it, got one"
+    with pytest.raises(EgparseError, match=refusal):
         package(model, FACTS, tmp_path, wheel=False)
     (first.folder / "mine.txt").touch()
     again = package(model, FACTS, tmp_path, wheel=False, force=True)
@@ -308,57 +296,37 @@ def test_names_are_made_from_those_of_models(
     assert model_name(name) == found_as
 
 
-@pytest.mark.parametrize(
-    "name", ["ewt", "en", "en_", "en_Ewt", "en_a__b", "en_a-b", "../en_x", "1_x", "en_ß"]
-)
-def test_bad_names_are_refused(model: Path, tmp_path: Path, name: str) -> None:
-    with pytest.raises(EgparseError, match=re.escape(f"got {name!r}")):
-        package(model, FACTS, tmp_path, name=name)
+def test_bad_names_and_versions_are_refused(model: Path, tmp_path: Path) -> None:
+    for name in ("ewt", "en", "en_", "en_Ewt", "en_a__b", "en_a-b", "../en_x", "1_x", "en_ß"):
+        with pytest.raises(EgparseError, match=re.escape(f"got {name!r}")):
+            package(model, FACTS, tmp_path, name=name)
+    for version in ("", "v1", "1.", "1-2", "../1", "1.0 ", "one"):
+        refusal = f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}"
+        with pytest.raises(EgparseError, match=re.escape(refusal)):
+            package(model, FACTS, tmp_path, version=version)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("version", ["", "v1", "1.", "1-2", "../1", "1.0 ", "one"])
-def test_bad_versions_are_refused(model: Path, tmp_path: Path, version: str) -> None:
-    with pytest.raises(
-        EgparseError,
-        match=re.escape(f"version: expected one such as 1.0.2 or 1.1.0rc1, got {version!r}"),
-    ):
-        package(model, FACTS, tmp_path, version=version)
 
 
 def test_a_language_that_spacy_does_not_know_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "zz_test.msgpack"
     replace(quick_model(), language="zz").save(path)
-    with pytest.raises(
-        EgparseError, match=r"language: expected one that spaCy has a tokeniser for here, .* 'zz'"
-    ):
+    refusal = r"language: expected one that spaCy has a tokeniser for here, .* 'zz'"
+    with pytest.raises(EgparseError, match=refusal):
         package(path, FACTS, tmp_path / "out")
     assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_there_are_components_for_the_layers_of_the_model_only() -> None:
     whole = quick_model()
-    assert components_of(whole) == (
-        "egparse_senter",
-        "egparse_tagger",
-        "egparse_lemmatizer",
-        "egparse_parser",
-        "egparse_ner",
-    )
+    assert components_of(whole) == COMPONENTS
     others = ("xpos", "feats", "spans", "parser", "labeller", "lemmas")
-    assert components_of(without(whole, *others)) == (
-        "egparse_senter",
-        "egparse_tagger",
-    )
+    assert components_of(without(whole, *others)) == COMPONENTS[:2]
 
 
 def test_tokenisers_that_are_extras_of_spacy_are_asked_for() -> None:
-    header = {"language": "en", "needs_egparse": "0.1.0"}
-    assert requirements_of(header) == ["egparse>=0.1.0"]
-    assert requirements_of({**header, "language": "ja"}) == [
-        "egparse>=0.1.0",
-        f"spacy[ja]{SPACY_VERSIONS}",
-    ]
+    for language, extras in (("en", []), ("ja", [f"spacy[ja]{SPACY_VERSIONS}"])):
+        header = {"language": language, "needs_egparse": "0.1.0"}
+        assert requirements_of(header) == ["egparse>=0.1.0", *extras]
 
 
 def test_scores_have_the_names_of_spacy() -> None:
@@ -387,18 +355,15 @@ def test_scores_have_the_names_of_spacy() -> None:
     assert performance({}) == {}
 
 
-@pytest.mark.parametrize(
-    ("licence", "expression"),
-    [
-        ("CC BY-SA 4.0", "CC-BY-SA-4.0"),
-        ("mit", "MIT"),
-        ("MIT OR Apache-2.0", "MIT OR Apache-2.0"),
-        ("LGPL-LR", "LGPLLR"),
-        ("Ask us (nicely)", "LicenseRef-Ask-us-nicely"),
-    ],
-)
-def test_licences_become_expressions(licence: str, expression: str) -> None:
-    assert licence_expression(licence) == expression
+def test_licences_become_expressions() -> None:
+    expressions = {
+        "CC BY-SA 4.0": "CC-BY-SA-4.0",
+        "mit": "MIT",
+        "MIT OR Apache-2.0": "MIT OR Apache-2.0",
+        "LGPL-LR": "LGPLLR",
+        "Ask us (nicely)": "LicenseRef-Ask-us-nicely",
+    }
+    assert {licence: licence_expression(licence) for licence in expressions} == expressions
 
 
 def test_packages_ask_for_the_spacy_that_egparse_asks_for() -> None:

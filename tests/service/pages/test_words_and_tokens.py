@@ -12,9 +12,8 @@ import pytest
 from egparse.io.blocks import SPANS_KEY
 from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
-from egparse.service.pages.annotation_page import View, annotation_page
+from egparse.service.pages.annotation_page import View, annotation_page, mark
 from egparse.service.pages.dependency_drawing import draw
-from egparse.service.pages.entity_marks import mark
 
 ENGLISH = """\
 1	I	I	PRON	PRP	Case=Nom|Person=1	4	nsubj	_	_

@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
+from service.rest.conftest import finished, model
 
-from egparse.pipeline.model import Model
 from egparse.service.rest import page as under_test
 from egparse.service.rest.page import page
 from egparse.service.rest.process import Refused
 from egparse.service.rest.served_models import ServedModel, ServedModels
 
-MODELS = Path(__file__).resolve().parents[3] / "models"
 LOADING = {"src", "srcset", "poster", "background", "formaction", "onload", "onclick"}
 
 
 @cache
 def models() -> ServedModels:
-    model = Model.load(MODELS / "pt_bosque.msgpack")
-    return ServedModels(ServedModel(name, model) for name in ("first", "second"))
+    return ServedModels(ServedModel(name, model()) for name in ("first", "second"))
 
 
 def shown(**parameters: str) -> Element:
     """The page, whose markup is also well-formed XML but for elements without an end."""
-    steps = page(models(), parameters)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            text = str(end.value.decode()).removeprefix("<!DOCTYPE html>")
-            break
+    text = finished(page(models(), parameters)).decode().removeprefix("<!DOCTYPE html>")
     parts = text.split("<meta ")
     closed = [part.replace(">", "/>", 1) for part in parts[1:]]
     return fromstring("<meta ".join([parts[0], *closed]))

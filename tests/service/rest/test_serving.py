@@ -6,7 +6,6 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -14,15 +13,20 @@ from urllib.parse import urlencode
 import anyio
 import pytest
 from sample_treebank import taggers, without
+from service.rest.conftest import MODELS, finished, model
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.pipeline.model import Model
 from egparse.service.rest import application as web
-from egparse.service.rest.forms import MULTIPART, URL_ENCODED, parameters_of
-from egparse.service.rest.process import Refused, process, understood
+from egparse.service.rest.process import (
+    MULTIPART,
+    URL_ENCODED,
+    Refused,
+    parameters_of,
+    process,
+    understood,
+)
 from egparse.service.rest.served_models import ServedModel, ServedModels, load_models
 
-MODELS = Path(__file__).resolve().parents[3] / "models"
 TEXT = "O gato dorme. Ela não.\n\nOutro dia.\n"
 ROWS = (
     "# sent_id = s\n"
@@ -30,22 +34,12 @@ ROWS = (
 )
 
 
-@cache
-def model() -> Model:
-    return Model.load(MODELS / "pt_bosque.msgpack")
-
-
 def served(*names: str) -> ServedModels:
     return ServedModels(ServedModel(name, model()) for name in names)
 
 
 def reply(**parameters: str) -> str:
-    steps = process(understood(served("pt_bosque"), parameters))
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            return str(end.value["result"])
+    return str(finished(process(understood(served("pt_bosque"), parameters)))["result"])
 
 
 def columns(conllu: str, *numbers: int) -> list[tuple[str, ...]]:
@@ -241,13 +235,10 @@ def test_parameters_are_read_from_address_and_body() -> None:
 
 
 def test_a_file_is_a_parameter_too() -> None:
-    content_type, body = multipart({"data": "a\nb\n"})
-    as_file = body.replace(b'name="data"', b'name="data"; filename="x.txt"')
-    assert parameters_of(b"", content_type, as_file) == {"data": "a\nb\n"}
-    large = "palavra " * 300_000  # kept in a temporary file meanwhile
-    content_type, body = multipart({"data": large})
-    as_file = body.replace(b'name="data"', b'name="data"; filename="x.txt"')
-    assert parameters_of(b"", content_type, as_file) == {"data": large}
+    for text in ("a\nb\n", "palavra " * 300_000):  # the second is in a temporary file meanwhile
+        content_type, body = multipart({"data": text})
+        as_file = body.replace(b'name="data"', b'name="data"; filename="x.txt"')
+        assert parameters_of(b"", content_type, as_file) == {"data": text}
 
 
 @pytest.mark.parametrize(
@@ -275,11 +266,11 @@ def test_parts_that_are_not_utf_8_are_refused() -> None:
         parameters_of(b"", content_type, body.replace(b"@", b"\xe9"))
 
 
-async def asked(
-    path: str, messages: list[dict[str, Any]], *, size: int = 100, **headers: str
+def asked(
+    path: str, messages: list[dict[str, Any]], **headers: str
 ) -> tuple[int, dict[bytes, bytes], bytes]:
     """Status, headers and body of a reply, without a server."""
-    app = web.application(served("pt_bosque"), web.Limits(size=size), ["https://a.example"])
+    app = web.application(served("pt_bosque"), web.Limits(size=100), ["https://a.example"])
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -300,9 +291,12 @@ async def asked(
         "headers": [(key.encode(), value.encode()) for key, value in headers.items()],
         "client": ("127.0.0.1", 1),
     }
-    await app(scope, receive, send)
+    anyio.run(app, scope, receive, send)
     body = b"".join(message.get("body", b"") for message in sent)
     return sent[0]["status"], dict(sent[0]["headers"]), body
+
+
+FORM = {"content-type": URL_ENCODED}
 
 
 def body(data: bytes, more: bool = False) -> dict[str, Any]:
@@ -315,7 +309,7 @@ def test_a_large_body_is_refused_whatever_its_length_says(monkeypatch: pytest.Mo
     def sent(count: int, *, more: bool) -> int:
         """Send so many pieces of 60 bytes; returns how many are not read."""
         in_pieces = [body(b"a" * 60, more=more or k < count - 1) for k in range(count)]
-        status, _, said = anyio.run(lambda: asked("/process", in_pieces))
+        status, _, said = asked("/process", in_pieces)
         assert (status, said) == refused
         return len(in_pieces)
 
@@ -330,7 +324,7 @@ def test_a_client_that_does_not_send_its_request_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.01)
-    status, _, said = anyio.run(lambda: asked("/process", [body(b"data=", more=True)]))
+    status, _, said = asked("/process", [body(b"data=", more=True)])
     assert (status, said) == (408, b"expected a request that arrives faster\n")
 
 
@@ -338,13 +332,11 @@ def test_a_client_has_more_time_for_a_longer_request(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(web, "UPLOAD_SECONDS", 0.05)
     monkeypatch.setattr(web, "UPLOAD_SPEED", 0.1)
     slow = [body(b"data=", more=True), body(b"") | {"seconds": 0.1}]
-    status, _, _ = anyio.run(lambda: asked("/process", slow, **{"content-type": URL_ENCODED}))
-    assert status == 200
+    assert asked("/process", slow, **FORM)[0] == 200
 
 
 def test_a_client_that_goes_is_no_error() -> None:
-    status, _, _ = anyio.run(lambda: asked("/process", [{"type": "http.disconnect"}]))
-    assert status == 499  # in the log
+    assert asked("/process", [{"type": "http.disconnect"}])[0] == 499  # in the log
 
 
 def test_work_ends_when_its_client_goes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,8 +346,7 @@ def test_work_ends_when_its_client_goes(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(web, "process", endless)
     messages = [body(b"data="), {"type": "http.disconnect"}]
-    status, _, _ = anyio.run(lambda: asked("/process", messages, **{"content-type": URL_ENCODED}))
-    assert status == 499
+    assert asked("/process", messages, **FORM)[0] == 499
 
 
 def test_forms_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -366,16 +357,16 @@ def test_forms_are_read_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None
         return {"data": ""}
 
     monkeypatch.setattr(web, "parameters_of", read)
-    assert anyio.run(lambda: asked("/process", [body(b"")]))[0] == 200
+    assert asked("/process", [body(b"")])[0] == 200
     assert threads != [threading.main_thread()]
 
 
 def test_a_client_has_a_share_of_the_places(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(web, "PLACES_OF_ONE", 0)
-    status, headers, said = anyio.run(lambda: asked("/process", [body(b"")]))
+    status, headers, said = asked("/process", [body(b"")])
     assert (status, said) == (503, b"too many requests at a time\n")
     assert headers[b"content-type"] == b"text/plain; charset=utf-8"
-    assert anyio.run(lambda: asked("/models", []))[0] == 200
+    assert asked("/models", [])[0] == 200
 
 
 def test_an_internal_error_says_nothing_of_the_inside(
@@ -385,15 +376,14 @@ def test_an_internal_error_says_nothing_of_the_inside(
         raise RuntimeError("inside")
 
     monkeypatch.setattr(web, "process", broken)
-    given = {"content-type": URL_ENCODED}
     with caplog.at_level(logging.INFO, "egparse.service.rest"):
-        status, _, said = anyio.run(lambda: asked("/process", [body(b"data=")], **given))
+        status, _, said = asked("/process", [body(b"data=")], **FORM)
     assert (status, said) == (500, b"internal error\n")
     assert "RuntimeError: inside" in caplog.text
 
 
 def test_the_page_lets_a_browser_load_nothing() -> None:
-    status, headers, page = anyio.run(lambda: asked("/", [body(b"")]))
+    status, headers, page = asked("/", [body(b"")])
     assert status == 200
     assert page.startswith(b"<!DOCTYPE html>")
     assert headers[b"content-security-policy"].startswith(b"default-src 'none'; ")
@@ -401,7 +391,6 @@ def test_the_page_lets_a_browser_load_nothing() -> None:
 
 
 def test_web_pages_of_named_origins_may_ask() -> None:
-    _, headers, _ = anyio.run(lambda: asked("/models", [], origin="https://a.example"))
-    assert headers[b"access-control-allow-origin"] == b"https://a.example"
-    _, headers, _ = anyio.run(lambda: asked("/models", [], origin="https://b.example"))
-    assert b"access-control-allow-origin" not in headers
+    for origin, is_allowed in (("https://a.example", True), ("https://b.example", False)):
+        allowed = asked("/models", [], origin=origin)[1].get(b"access-control-allow-origin")
+        assert allowed == (origin.encode() if is_allowed else None)

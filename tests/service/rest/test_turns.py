@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from egparse.service.rest import turns as under_test
-from egparse.service.rest.turns import Gone, Steps, Turns
+from egparse.service.rest import application as under_test
+from egparse.service.rest.application import Gone, Steps, Turns
 
 
 @pytest.fixture(autouse=True)

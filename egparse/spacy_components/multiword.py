@@ -10,12 +10,11 @@ spaCy does much the same where it merges the words of a treebank (``spacy conver
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from spacy.attrs import LENGTH, SPACY
 from spacy.tokens import Doc, Token
 
 from egparse.features.request import ABSENT, Values
@@ -23,7 +22,13 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.layers import LEMMAS
 from egparse.pipeline.annotate import Prediction
 from egparse.sentences import ROW_KEYS, SurfaceToken
-from egparse.spacy_components.documents import Batch
+from egparse.spacy_components.documents import (
+    Batch,
+    characters_of,
+    entries_at,
+    key_at,
+    user_data,
+)
 from egparse.types import Ints, Longs, Mask
 
 Word: TypeAlias = dict[str, Any]
@@ -32,13 +37,7 @@ predicted for it. ``head`` is None for a root, else two numbers: the distance in
 start of this token to that of the head's token, and which word of that token the head is, from 0.
 """
 
-_ATTRIBUTE = "egparse_words"
-
-_PLACED, _STORED = "._.", "egparse_multiword"
-"""Keys of entries in ``Doc.user_data`` have the form of those that spaCy makes for values at a
-place in the text, so that ``Doc.from_docs`` and ``Span.as_doc(copy_user_data=True)`` move the
-place.
-"""
+_ATTRIBUTE, _STORED = "egparse_words", "egparse_multiword"
 
 
 def register() -> None:
@@ -49,13 +48,12 @@ def register() -> None:
 
 def put_words(doc: Doc, start: int, text: str, forms: Sequence[str]) -> None:
     """Say that the token of a text that starts at a character has the words ``forms``."""
-    words: list[Word] = [{"form": form} for form in forms]
-    _data(doc)[(_PLACED, _STORED, start, None)] = [text, words]
+    user_data(doc)[key_at(_STORED, start)] = [text, [{"form": form} for form in forms]]
 
 
 def words_of(token: Token) -> list[Word] | None:
     """The words of a multiword token, None for other tokens."""
-    entry = _data(token.doc).get((_PLACED, _STORED, token.idx, None))
+    entry = user_data(token.doc).get(key_at(_STORED, token.idx))
     return entry[1] if entry is not None and entry[0] == token.text else None
 
 
@@ -72,17 +70,19 @@ class Expanded(NamedTuple):
     forms: list[str]
     entries: Mapping[int, list[Word]]
 
+    @property
+    def bounds(self) -> Longs:
+        """The first word of each sentence, and the end."""
+        return self.firsts[self.batch.starts]
+
     def sentences(self) -> list[list[str]]:
-        """The forms of the words of each sentence."""
-        places = self.firsts[self.batch.starts].tolist()
-        return [self.forms[first:end] for first, end in pairwise(places)]
+        return [self.forms[first:end] for first, end in pairwise(self.bounds.tolist())]
 
     def tokens(self) -> list[list[SurfaceToken]]:
-        """The multiword tokens of each sentence."""
-        bounds = self.firsts[self.batch.starts]
+        bounds = self.bounds
         found: list[list[SurfaceToken]] = [[] for _ in bounds[1:]]
         for token, words in sorted(self.entries.items()):
-            number = int(bounds.searchsorted(self.firsts[token], side="right")) - 1
+            number = _part(bounds, self.firsts[token])
             first = int(self.firsts[token] - bounds[number])
             form = self.batch.forms[token]
             found[number].append(SurfaceToken(first, first + len(words) - 1, form))
@@ -124,12 +124,13 @@ class Expanded(NamedTuple):
         chosen = dict.fromkeys(found, self.firsts[:-1])
         if "heads" in found:
             chosen["heads"] = chosen["deprels"] = self.highest(found["heads"].values)
-        if "spans" in found and is_outside is not None:
-            chosen["spans"] = self._inside(~is_outside[found["spans"].values])
+        if "spans" in found and is_outside is not None:  # the first word inside a span
+            is_inside = ~is_outside[found["spans"].values]
+            chosen["spans"] = self._chosen(lambda first, end: int(is_inside[first:end].argmax()))
         on_tokens = {}
         for layer, (values, probabilities) in found.items():
             if layer == LEMMAS:
-                values = self._joined(values)
+                values = [" ".join(values[a:b]) for a, b in pairwise(self.firsts.tolist())]
             elif layer == "heads":
                 values = self.token_heads(values, chosen[layer])
             else:
@@ -138,20 +139,22 @@ class Expanded(NamedTuple):
             on_tokens[layer] = Values(values, probable)
         return on_tokens
 
-    def _joined(self, lemmas: Sequence[str]) -> list[str]:
-        """The lemma of each token: those of its words, with blanks between them."""
-        firsts = self.firsts.tolist()
-        return [" ".join(lemmas[first:end]) for first, end in pairwise(firsts)]
-
     def highest(self, heads: Ints) -> Longs:
         """The word of each token that stands highest in the tree, the first of several."""
-        chosen = self.firsts[:-1].copy()
-        bounds = self.firsts[self.batch.starts]
-        for token in self.entries:
-            first, end = self.firsts[token : token + 2].tolist()
-            begin = int(bounds[bounds.searchsorted(first, side="right") - 1])
+        bounds = self.bounds
+
+        def highest(first: int, end: int) -> int:
+            begin = int(bounds[_part(bounds, first)])
             depths = [_depth(word - begin, heads[begin:]) for word in range(first, end)]
-            chosen[token] = first + depths.index(min(depths))
+            return depths.index(min(depths))
+
+        return self._chosen(highest)
+
+    def _chosen(self, choose: Callable[[int, int], int]) -> Longs:
+        """One word of each token, of multiword tokens the one that is chosen among its words."""
+        chosen = self.firsts[:-1].copy()
+        for token in self.entries:
+            chosen[token] += choose(*self.firsts[token : token + 2].tolist())
         return chosen
 
     def token_heads(self, heads: Ints, highest: Longs) -> Ints:
@@ -163,33 +166,26 @@ class Expanded(NamedTuple):
         """
         own = heads[highest].astype(np.int64)
         first_tokens = np.repeat(self.batch.starts[:-1], np.diff(self.batch.starts))
-        places = self.firsts[first_tokens] + own - 1
-        tokens = self.firsts.searchsorted(places, side="right") - 1
+        tokens = _part(self.firsts, self.firsts[first_tokens] + own - 1)
         return np.where(own > 0, tokens - first_tokens + 1, 0).astype(np.int32)
 
-    def _inside(self, is_inside: Mask) -> Longs:
-        """The word of each token whose label of spans it gets: the first one inside a span."""
-        chosen = self.firsts[:-1].copy()
-        for token in self.entries:
-            first, end = self.firsts[token : token + 2].tolist()
-            chosen[token] += int(is_inside[first:end].argmax())
-        return chosen
-
     def _place(self, token: int, head: int) -> list[int] | None:
-        """The head of a word, as ``Word`` has it."""
         if head == 0:
             return None
         starts = self.batch.starts
-        begin = starts[starts.searchsorted(token, side="right") - 1]
-        place = int(self.firsts[begin]) + head - 1
-        other = int(self.firsts.searchsorted(place, side="right")) - 1
-        distance = self._character(other) - self._character(token)
-        return [distance, place - int(self.firsts[other])]
+        place = int(self.firsts[starts[_part(starts, token)]]) + head - 1
+        other = _part(self.firsts, place)
+        return [self._character(other) - self._character(token), place - int(self.firsts[other])]
 
     def _character(self, token: int) -> int:
-        place = int(self.batch.places[token])
-        number = int(self.batch.token_starts.searchsorted(place, side="right")) - 1
-        return self.batch.docs[number][place - int(self.batch.token_starts[number])].idx
+        place, starts = int(self.batch.places[token]), self.batch.token_starts
+        number = _part(starts, place)
+        return int(self.batch.docs[number][place - int(starts[number])].idx)
+
+
+def _part(bounds: Longs, place: Any) -> Any:
+    """Between which bounds a place is, from 0; also for an array of places."""
+    return bounds.searchsorted(place, side="right") - 1
 
 
 def expanded(batch: Batch) -> Expanded | None:
@@ -198,14 +194,12 @@ def expanded(batch: Batch) -> Expanded | None:
     for doc, tokens in batch.slices():
         if doc.user_data:
             for token, words in _entries(doc):
-                place = int(batch.places.searchsorted(tokens.start + token))
-                entries[place] = words
+                entries[int(batch.places.searchsorted(tokens.start + token))] = words
     if not entries:
         return None
     counts = np.ones(len(batch.forms), dtype=np.int64)
     counts[list(entries)] = [len(words) for words in entries.values()]
-    firsts = np.zeros(len(batch.forms) + 1, dtype=np.int64)
-    np.cumsum(counts, out=firsts[1:])
+    firsts = np.append(0, np.cumsum(counts))
     forms: list[str] = []
     last = 0
     for token, words in sorted(entries.items()):
@@ -215,23 +209,15 @@ def expanded(batch: Batch) -> Expanded | None:
     return Expanded(batch, firsts, forms + batch.forms[last:], entries)
 
 
-def _entries(doc: Doc) -> list[tuple[int, list[Word]]]:
+def _entries(doc: Doc) -> Iterable[tuple[int, list[Word]]]:
     """The multiword tokens of a Doc that are still there, and their words."""
-    kept = {
-        key[2]: value
-        for key, value in _data(doc).items()
-        if isinstance(key, tuple) and len(key) == 4 and key[:2] == (_PLACED, _STORED)
-    }
+    kept = entries_at(doc, _STORED)
     if not kept:
-        return []
-    lengths, spaces = doc.to_array([LENGTH, SPACY]).reshape(len(doc), 2).astype(np.int64).T
-    starts = (lengths + spaces).cumsum() - lengths - spaces
-    places = {start: token for token, start in enumerate(starts.tolist())}
-    return [
-        (places[start], words)
-        for start, (text, words) in kept.items()
-        if start in places and doc[places[start]].text == text
-    ]
+        return
+    places = {start: token for token, start in enumerate(characters_of(doc)[:, 0].tolist())}
+    for start, (text, words) in kept.items():
+        if start in places and doc[places[start]].text == text:
+            yield places[start], words
 
 
 def _depth(word: int, heads: Ints) -> int:
@@ -240,7 +226,3 @@ def _depth(word: int, heads: Ints) -> int:
     while head:
         depth, head = depth + 1, int(heads[head - 1])
     return depth
-
-
-def _data(doc: Doc) -> dict[Any, Any]:
-    return cast("dict[Any, Any]", doc.user_data)  # typed with keys of strings

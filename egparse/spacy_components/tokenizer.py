@@ -14,22 +14,27 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from spacy.attrs import IDS
 from spacy.tokens import Doc
 from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
-from egparse.errors import EgparseError
+from egparse.errors import ConfigError, EgparseError
+from egparse.io.conllu import format_sentence
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
-from egparse.spacy_components.model_holder import ModelHolder
-from egparse.spacy_components.tokens.multiword import put_words, register
-from egparse.spacy_components.tokens.special_cases import put_special_cases, special_case
+from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
+from egparse.spacy_components.multiword import put_words, register
+from egparse.spacy_components.shared_models import TOKENIZER, ModelHolder
 from egparse.storage.files import write_atomically
+from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of, literal
 from egparse.text.exceptions.table import Exceptions, read_exceptions
 from egparse.text.tokeniser import Tokens
 
 _FILE = "exceptions.conllu"
 _MARK = b"egparse special cases\n"
+_OF_SPECIAL_CASES = ("ORTH", "NORM", *LAYERS_OF_TOKENS.values())
+_NAMES = {IDS[name]: name for name in _OF_SPECIAL_CASES}
 
 
 class EgparseTokenizer(ModelHolder):
@@ -40,7 +45,7 @@ class EgparseTokenizer(ModelHolder):
     ) -> None:
         self._special: Exceptions | None = None
         register()
-        self.start(vocab, "tokenizer", model, awaits_copy)
+        self.start(vocab, TOKENIZER, model, awaits_copy)
 
     def __call__(self, text: str) -> Doc:
         """The Doc of a text.
@@ -51,7 +56,6 @@ class EgparseTokenizer(ModelHolder):
         return next(self._docs([text]))
 
     def pipe(self, texts: Iterable[str], batch_size: int = 1000) -> Iterator[Doc]:
-        """The Docs of a stream of texts."""
         stream = iter(texts)
         while batch := list(islice(stream, batch_size)):
             yield from self._docs(batch)
@@ -66,7 +70,7 @@ class EgparseTokenizer(ModelHolder):
             if words is not tokens:
                 _put_multiword_tokens(doc, layout, words)
             if self._special is not None:
-                put_special_cases(doc, self._special, layout.places)
+                _put_special_cases(doc, self._special, layout.places)
             yield doc
 
     def add_special_case(self, string: str, token_attrs: Iterable[Mapping[int | str, str]]) -> None:
@@ -79,7 +83,7 @@ class EgparseTokenizer(ModelHolder):
         Raises:
             ConfigError: the tokens do not spell the string, or have other attributes.
         """
-        self._special = special_case(string, token_attrs).before(self._special)
+        self._special = _special_case(string, token_attrs).before(self._special)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the model, and the special cases as a file of exceptions, into a folder."""
@@ -100,7 +104,6 @@ class EgparseTokenizer(ModelHolder):
         return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """The model and the special cases as bytes."""
         model = super().to_bytes(exclude=exclude)
         if self._special is None:
             return model
@@ -108,7 +111,6 @@ class EgparseTokenizer(ModelHolder):
         return _MARK + len(special).to_bytes(8, "little") + special + model
 
     def from_bytes(self, data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Take what ``to_bytes`` gave."""
         self._special = None
         if data.startswith(_MARK):
             begin = len(_MARK) + 8
@@ -142,32 +144,29 @@ class _Layout(NamedTuple):
         ]
         return Sentence(forms=[self.forms[place] for place in self.places], misc=misc)
 
+    def put_blanks(self, blanks: str) -> None:
+        """Add white space: one blank after a token belongs to it, as in spaCy, and what is more is
+        a token.
+        """
+        if self.forms and blanks[:1] == " ":
+            self.spaces[-1], blanks = True, blanks[1:]
+        if blanks:
+            ends = len(blanks) > 1 and blanks[-1] == " "
+            self.forms.append(blanks[:-1] if ends else blanks)
+            self.spaces.append(ends)
+
 
 def _laid_out(text: str, tokens: Tokens) -> _Layout:
-    """The tokens of a text, and its white space: one blank after a token belongs to it, as in
-    spaCy, and what is more is a token.
-    """
     layout = _Layout([], [], [])
-    forms, spaces, places = layout
     before = 0
     for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True):
-        _put_blanks(text[before:start], layout)
-        places.append(len(forms))
-        forms.append(text[start:end])
-        spaces.append(False)
+        layout.put_blanks(text[before:start])
+        layout.places.append(len(layout.forms))
+        layout.forms.append(text[start:end])
+        layout.spaces.append(False)
         before = end
-    _put_blanks(text[before:], layout)
+    layout.put_blanks(text[before:])
     return layout
-
-
-def _put_blanks(blanks: str, layout: _Layout) -> None:
-    forms, spaces, _ = layout
-    if forms and blanks[:1] == " ":
-        spaces[-1], blanks = True, blanks[1:]
-    if blanks:
-        ends = len(blanks) > 1 and blanks[-1] == " "
-        forms.append(blanks[:-1] if ends else blanks)
-        spaces.append(ends)
 
 
 def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
@@ -176,3 +175,52 @@ def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
         surface = doc[layout.places[token.first - shift]]
         put_words(doc, surface.idx, surface.text, words.forms[token.first : token.last + 1])
         shift += token.last - token.first
+
+
+def _special_case(string: str, tokens: Iterable[Mapping[int | str, str]]) -> Exceptions:
+    """A special case as exceptions, of which there is one: it matches as it is written."""
+    rows = [_named(string, token) for token in tokens]
+    forms = [row.get("ORTH", "") for row in rows]
+    if "".join(forms) != string or not all(form.strip() for form in forms):
+        raise ConfigError(
+            f"special case {string!r}: expected ORTH of tokens that spell it, got {forms}"
+        )
+    marks = [SPACE_AFTER_NO] * (len(rows) - 1) + [EXACT_CASE]
+    misc = [
+        f"{mark}|{NORM}{row['NORM']}" if "NORM" in row else mark
+        for mark, row in zip(marks, rows, strict=True)
+    ]
+    columns = {
+        layer: tuple(row.get(name, MISSING) for row in rows)
+        for layer, name in LAYERS_OF_TOKENS.items()
+    }
+    sentence = Sentence(tuple(map(literal, forms)), misc=misc).with_layers(**columns)
+    return Exceptions(tuple(entries_of([format_sentence(sentence).strip()], repr(string))))
+
+
+def _named(string: str, token: Mapping[int | str, Any]) -> dict[str, str]:
+    named = {}
+    for key, value in token.items():
+        name = _NAMES.get(key, str(key)) if isinstance(key, int) else key.upper()
+        if name not in _OF_SPECIAL_CASES or not isinstance(value, str):
+            raise ConfigError(
+                f"special case {string!r}: expected texts of {', '.join(_OF_SPECIAL_CASES)}, got "
+                f"{name} {value!r}"
+            )
+        named[name] = value
+    return named
+
+
+def _put_special_cases(doc: Doc, exceptions: Exceptions, places: list[int]) -> None:
+    """Set what special cases say of the tokens of a Doc, of which those at ``places`` are no white
+    space.
+    """
+    for start, _, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
+        for place, token, values in zip(places[start:], entry.tokens, entry.values, strict=False):
+            if token.norm:
+                doc[place].norm_ = token.norm
+            for layer, name in LAYERS_OF_TOKENS.items():
+                if layer in values and name == "MORPH":
+                    doc[place].set_morph(values[layer])  # type: ignore[attr-defined]
+                elif layer in values:
+                    setattr(doc[place], f"{name.lower()}_", values[layer])

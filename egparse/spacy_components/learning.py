@@ -2,30 +2,104 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
+from threading import Lock
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, WeakValueDictionary
 
 from spacy.language import Language
 from spacy.training import Example, validate_examples
 from spacy.util import logger
+from spacy.vocab import Vocab
 
 from egparse.errors import EgparseError
 from egparse.layers import LAYERS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.spacy_components.model_holder import ModelHolder
+from egparse.spacy_components.label_tables import from_spacy
+from egparse.spacy_components.shared_models import ModelHolder, SharedModel
 
 if TYPE_CHECKING:
-    from egparse.spacy_components.learning.initial import Corpora
-    from egparse.spacy_components.learning.steps import Branch
-    from egparse.spacy_components.shared_models import SharedModel
+    from egparse.training.steps import StepLearner
+
+
+class Branch(SharedModel):
+    """A model on its way from the one that components of a pipeline share.
+
+    Components with the same vocabulary and the same model have the same branch, once they learn:
+    each moves its own layers, and all have the whole. Layers that a component only uses, such as
+    the tags that a parser reads, it moves too if no other component on the branch predicts them.
+    The model before stays as it is, for other pipelines that have it. A copy is the model as it is
+    now.
+    """
+
+    def __init__(self, vocab: Vocab, origin: SharedModel) -> None:
+        from egparse.training.steps import StepLearner
+
+        self.learner: StepLearner = StepLearner(origin.model)
+        super().__init__(origin.model, origin.checksum)
+        self._vocab, self.origin = vocab, origin  # kept alive: their identities are the key
+        self.members: WeakSet[ModelHolder] = WeakSet()
+        self.warned_of = origin.warned_of
+        self._lock = Lock()
+        self._now = origin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SharedModel:
+        return self.now
+
+    @property
+    def now(self) -> SharedModel:
+        """The model after the steps so far; the same object until the next step."""
+        with self._lock:
+            if self._now.model is not self.learner.model:
+                self._now = SharedModel(self.learner.model)
+            return self._now
+
+    @property
+    def model(self) -> Model:
+        return self.now.model
+
+    @property
+    def checksum(self) -> bytes | None:
+        return self.now.checksum
+
+    def _is_now(self, checksum: bytes) -> None:
+        self.now._is_now(checksum)
+
+    def layers_of(self, member: ModelHolder) -> tuple[str, ...]:
+        others = {layer for one in self.members if one is not member for layer in one.predicts}
+        used = tuple(layer for layer in member.uses if layer not in others)
+        return (*used, *member.predicts)
+
+    def update(self, sentences: Sequence[Sentence], layers: Collection[str]) -> dict[str, float]:
+        with self._lock:
+            return self.learner.update(sentences, layers)
+
+    def add_labels(self, layer: str, labels: Sequence[str]) -> int:
+        with self._lock:
+            return self.learner.add_labels(layer, labels)
+
+
+_NEW = 0
+"""In place of the identity of a model: the branch of the components that began without one."""
+
+_BRANCHES: WeakValueDictionary[tuple[int, int], Branch] = WeakValueDictionary()
+
+
+def _branch_of(vocab: Vocab, origin: SharedModel) -> Branch:
+    """The branch of a model in the pipeline of a vocabulary, a new one if there is none."""
+    if isinstance(origin, Branch):
+        return origin
+    key = (id(vocab), id(origin))
+    known = _BRANCHES.get(key)
+    return _BRANCHES.setdefault(key, Branch(vocab, origin)) if known is None else known
 
 
 class LearningPipe(ModelHolder):
     """A component that learns from Examples."""
 
-    passing = (*ModelHolder.passing, "_initialized_by", "_known", "_base", "_added")
+    passing = (*ModelHolder.passing, "_initialized_by", "_known", "_rehearsal_model", "_added")
 
     _initialized_by: object = None
     """The function of Examples from which a component of the same pipeline has trained the model of
@@ -35,15 +109,14 @@ class LearningPipe(ModelHolder):
     _known: frozenset[int] = frozenset()
     """Fingerprints of the sentences that the model was trained on to its end."""
 
-    _base: Model | None = None
-    """The model that ``rehearse`` holds to."""
+    _rehearsal_model: Model | None = None
+    """The model of ``rehearse``; ``nlp.resume_training`` sets a copy of the present one."""
 
     _added: tuple[str, ...] = ()
     """Labels that were added before there was a model."""
 
     @property
     def is_trainable(self) -> bool:
-        """True: ``nlp.update`` learns, unless the component is frozen."""
         return True
 
     def initialize(
@@ -67,7 +140,7 @@ class LearningPipe(ModelHolder):
             EgparseError: a model that is named but cannot be loaded, faulty settings, a label that
                 is not among ``labels``.
         """
-        from egparse.spacy_components.learning import initial
+        from egparse.spacy_components import initial
 
         if self.configured is not None:
             _ = self.required_model
@@ -83,8 +156,7 @@ class LearningPipe(ModelHolder):
         ]
         wanted = {layer for pipe in (self, *partners) for layer in (*pipe.predicts, *pipe.uses)}
         given, config = initial.corpora(get_examples, nlp), initial.config_of(training, nlp)
-        make = initial.untrained_shared if by_steps else initial.train_shared
-        shared = make(given, wanted, self.predicts, config, labels)
+        shared = initial.make_shared(given, wanted, self.predicts, config, labels, by_steps)
         if shared is None:
             if self.model is None:
                 logger.warning(
@@ -104,7 +176,9 @@ class LearningPipe(ModelHolder):
             having.append(partner)
         if by_steps:
             return
-        _know(having, given)
+        sentences = _sentences_to_learn(given.train)
+        for pipe in having:
+            pipe._known = frozenset(map(pipe._fingerprint, sentences))
         if nlp is not None:
             initial.end_training_loop(nlp, (self, *partners))
 
@@ -117,6 +191,10 @@ class LearningPipe(ModelHolder):
     @property
     def _own_layers(self) -> tuple[str, ...]:
         return tuple(layer for layer in self.required_model.layers if layer in self.predicts)
+
+    def _fingerprint(self, sentence: Sentence) -> int:
+        """A number that equal annotation of equal words has in one process."""
+        return hash((sentence.forms, *(getattr(sentence, layer) for layer in self._own_layers)))
 
     def update(
         self,
@@ -140,36 +218,29 @@ class LearningPipe(ModelHolder):
         if self.model is None:
             self._begin(batch)
         if self.model is not None and self.predicts:
-            losses[self.name] += self._learn(self._new(batch))
+            sentences = _sentences_to_learn(batch)
+            new = [one for one in sentences if self._fingerprint(one) not in self._known]
+            losses[self.name] += self._learn(new)
         return losses
 
     def _begin(self, batch: Sequence[Example]) -> None:
         """Get a model with weights of 0, for the words and labels of a batch; it is that of other
         components of the pipeline which began without one.
         """
-        from egparse.spacy_components.learning import initial
-        from egparse.spacy_components.learning.steps import begin_branch, new_branch
+        from egparse.spacy_components import initial
 
-        begun = new_branch(self.vocab)
+        begun = _BRANCHES.get((id(self.vocab), _NEW))
         if begun is not None and set(begun.origin.model.layers) & set(self.predicts):
             self._start_with(begun.origin)
-            self._branch = begun
+            self._shared = begun
             return
         config = initial.config_of(None, None)
         config = replace(config, language=self.vocab.lang or config.language)
         given = initial.Corpora([example for example in batch if len(example.predicted)], None)
-        shared = initial.untrained_shared(given, LAYERS, self.predicts, config, None)
+        shared = initial.make_shared(given, LAYERS, self.predicts, config, None, by_steps=True)
         if shared is not None:
             self._start_with(shared)
-            self._branch = begin_branch(self.vocab, shared)
-
-    def _new(self, batch: Sequence[Example]) -> list[Sentence]:
-        """The sentences of a batch that the model has not been trained on to the end."""
-        from egparse.spacy_components.learning.steps import fingerprint, sentences_to_learn
-
-        layers = self._own_layers
-        found = sentences_to_learn(batch)
-        return [one for one in found if fingerprint(one, layers) not in self._known]
+            self._shared = _BRANCHES[id(self.vocab), _NEW] = _branch_of(self.vocab, shared)
 
     def _learn(self, sentences: Sequence[Sentence]) -> float:
         if not sentences:
@@ -180,14 +251,11 @@ class LearningPipe(ModelHolder):
 
     def _on_branch(self) -> Branch:
         """The branch on which the model learns, together with those of other components."""
-        from egparse.spacy_components.learning.steps import Branch, branch_of
-
-        if not isinstance(self._branch, Branch):
-            _ = self.required_model
-            assert self._shared is not None
-            self._branch = branch_of(self.vocab, self._shared)
-        self._branch.join(self)
-        return self._branch
+        _ = self.required_model
+        assert self._shared is not None
+        self._shared = branch = _branch_of(self.vocab, self._shared)
+        branch.members.add(self)
+        return branch
 
     def rehearse(
         self,
@@ -202,26 +270,28 @@ class LearningPipe(ModelHolder):
 
         Nothing happens without ``resume_training``.
         """
-        from egparse.spacy_components.learning.examples import sentences_of
-        from egparse.spacy_components.learning.steps import disagreements
+        from egparse.spacy_components.doc_conversion import sentences_of
 
         losses = {} if losses is None else losses
         losses.setdefault(self.name, 0.0)
-        if self._base is None or self.model is None or not self.predicts:
+        if self._rehearsal_model is None or self.model is None or not self.predicts:
             return losses
-        sentences = [one for example in examples for one in sentences_of(example)]
-        wrong = disagreements(self._base, self.required_model, sentences, self._own_layers)
-        losses[self.name] += self._learn(wrong)
+        sentences = [
+            Sentence(forms=sentence.forms, misc=sentence.misc)
+            for example in examples
+            for sentence in sentences_of(example)
+        ]
+        before, now = (
+            model.annotate(sentences) for model in (self._rehearsal_model, self.required_model)
+        )
+        losses[self.name] += self._learn(
+            [
+                old
+                for old, new in zip(before, now, strict=True)
+                if any(getattr(old, layer) != getattr(new, layer) for layer in self._own_layers)
+            ]
+        )
         return losses
-
-    @property
-    def _rehearsal_model(self) -> Model | None:
-        """The model of ``rehearse``; ``nlp.resume_training`` sets a copy of the present one."""
-        return self._base
-
-    @_rehearsal_model.setter
-    def _rehearsal_model(self, model: Model | None) -> None:
-        self._base = model
 
     def finish_update(self, sgd: object) -> None:
         """Nothing: ``update`` has moved the weights."""
@@ -236,8 +306,6 @@ class LearningPipe(ModelHolder):
         Raises:
             EgparseError: a layer that this component does not predict, or none where it is needed.
         """
-        from egparse.spacy_components.label_tables import from_spacy
-
         if self.model is None:
             is_new = label not in self._added
             self._added = (*self._added, label) if is_new else self._added
@@ -254,11 +322,8 @@ class LearningPipe(ModelHolder):
         return self._on_branch().add_labels(layer, [label])
 
 
-def _know(pipes: Sequence[LearningPipe], given: Corpora) -> None:
-    """Let components remember the sentences that their model was trained on to its end."""
-    from egparse.spacy_components.learning.steps import fingerprint, sentences_to_learn
+def _sentences_to_learn(examples: Iterable[Example]) -> list[Sentence]:
+    """The sentences of a batch; each is used for the layers that it has."""
+    from egparse.spacy_components.doc_conversion import sentences_to_learn
 
-    sentences = sentences_to_learn(given.train)
-    for pipe in pipes:
-        layers = pipe._own_layers
-        pipe._known = frozenset(fingerprint(sentence, layers) for sentence in sentences)
+    return sentences_to_learn(examples).sentences

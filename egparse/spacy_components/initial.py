@@ -22,19 +22,17 @@ from egparse.layers import SPLITTER
 from egparse.pipeline.components import Components
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.spacy_components.doc_conversion import Learnable, sentences_of, sentences_to_learn
 from egparse.spacy_components.label_tables import to_spacy
-from egparse.spacy_components.learning.examples import Complete, complete_sentences, sentences_of
-from egparse.spacy_components.shared_models import SharedModel
+from egparse.spacy_components.shared_models import SharedModel, logger
 from egparse.text.training import SplitterTask
 from egparse.training.columns import build_columns, record_of_classes
 from egparse.training.corpus import annotated_layers, splitter_parts
 from egparse.training.run import train
 from egparse.training.steps import untrained_model
 
-logger = logging.getLogger("spacy.egparse")
-"""Below spaCy's logger, so that its handler shows the progress of training; spaCy itself logs
-warnings only, unless it is told to be verbose, and would be silent for minutes.
-"""
+# Below spaCy's logger, so that its handler shows the progress of training; spaCy itself logs
+# warnings only, unless it is told to be verbose, and would be silent for minutes.
 if logger.level == logging.NOTSET:
     logger.setLevel(logging.INFO)
 
@@ -93,80 +91,57 @@ def _plain(table: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def layers_of(
-    examples: Sequence[Example], wanted: Collection[str], config: TrainConfig
-) -> tuple[str, ...]:
-    """The wanted layers that Examples annotate and the settings ask for."""
-    sentences = [sentence for example in examples for sentence in sentences_of(example)]
-    return tuple(
-        layer
-        for layer in annotated_layers(sentences)
-        if layer in wanted and (not config.layers or layer in config.layers)
-    )
-
-
-def train_shared(
+def make_shared(
     given: Corpora,
     wanted: Collection[str],
     required: Collection[str],
     config: TrainConfig,
     labels: Mapping[str, Sequence[str]] | None,
+    by_steps: bool,
 ) -> SharedModel | None:
     """A model of the ``wanted`` layers that the Examples annotate; None if none of the ``required``
-    ones is annotated (where no layer is required, a sentence splitter is enough).
+    ones is annotated (where no layer is required, a sentence splitter is enough). With ``by_steps``
+    its weights are 0: it is to learn in steps.
 
     Raises:
         EgparseError: faulty settings, a label that is not among ``labels``, no sentence that has
             everything.
     """
-    if not all(example.reference.has_annotation("SENT_START") for example in given.train):
+    sentences = _all_sentences(given.train)
+    has_starts = all(example.reference.has_annotation("SENT_START") for example in given.train)
+    if not has_starts and not by_steps:
         config = replace(config, splitter=replace(config.splitter, train=False))
-    layers = layers_of(given.train, wanted, config)
-    if not layers and not required:
-        return _splitter_alone(given, config)
-    if not layers or not any(layer in (required or layers) for layer in layers):
+    layers = tuple(
+        layer
+        for layer in annotated_layers(sentences)
+        if layer in wanted and (not config.layers or layer in config.layers)
+    )
+    if not by_steps and not required:
+        if not layers:
+            return _splitter_alone(sentences, given.dev, config)
+        required = layers
+    if not any(layer in required for layer in layers):
         return None
-    kept = complete_sentences(given.train, layers)
+    kept = sentences_to_learn(given.train, layers)
     if not kept.sentences:
         raise EgparseError(
             f"expected Examples with sentences that have {', '.join(layers)} for every token, got "
             "none"
         )
     if labels is not None:
-        check_labels(kept.sentences, labels)
+        _check_labels(kept.sentences, labels)
+    if by_steps:
+        return SharedModel(untrained_model(kept.sentences, layers, config))
     dev = None
     if given.dev is not None:
-        found = complete_sentences(given.dev, layers)
+        found = sentences_to_learn(given.dev, layers)
         dev = found.sentences
-        _tell("development", found, layers)
-    _tell("training", kept, layers)
-    trained = train(kept.sentences, dev, replace(config, layers=layers), log_progress)
-    return SharedModel(trained.model)
+        _log("development", found, layers)
+    _log("training", kept, layers)
+    return SharedModel(train(kept.sentences, dev, replace(config, layers=layers), _log_pass).model)
 
 
-def untrained_shared(
-    given: Corpora,
-    wanted: Collection[str],
-    required: Collection[str],
-    config: TrainConfig,
-    labels: Mapping[str, Sequence[str]] | None,
-) -> SharedModel | None:
-    """A model like that of ``train_shared`` with weights of 0, which is to learn in steps."""
-    layers = layers_of(given.train, wanted, config)
-    if not any(layer in required for layer in layers):
-        return None
-    kept = complete_sentences(given.train, layers).sentences
-    if not kept:
-        raise EgparseError(
-            f"expected Examples with sentences that have {', '.join(layers)} for every token, got "
-            "none"
-        )
-    if labels is not None:
-        check_labels(kept, labels)
-    return SharedModel(untrained_model(kept, layers, config))
-
-
-def _tell(part: str, found: Complete, layers: Sequence[str]) -> None:
+def _log(part: str, found: Learnable, layers: Sequence[str]) -> None:
     """Log how many sentences there are, and what was done about those that lack something."""
     logger.info("%d %s sentences", len(found.sentences), part)
     if found.with_gold_words:
@@ -178,7 +153,7 @@ def _tell(part: str, found: Complete, layers: Sequence[str]) -> None:
         logger.info("%d left out, which lack %s", found.left_out, " or ".join(layers))
 
 
-def log_progress(event: Iteration | Step) -> None:
+def _log_pass(event: Iteration | Step) -> None:
     """Write the passes of training to spaCy's logger, which ``spacy train`` shows."""
     if isinstance(event, Step):
         if event.done:
@@ -186,43 +161,32 @@ def log_progress(event: Iteration | Step) -> None:
         return
     score = "" if event.score is None else f", development score {event.score:.2f}"
     gap = f", gap {100 * event.relative_gap:.2g} %" if 0 <= event.relative_gap < 1 else ""
-    logger.info(
-        "%-16s pass %2d%s%s, %.1f CPU s%s",
-        event.task,
-        event.iteration,
-        score,
-        gap,
-        event.seconds,
-        " (best)" if event.best and score else "",
-    )
+    best = " (best)" if event.best and score else ""
+    facts = (event.task, event.iteration, score, gap, event.seconds, best)
+    logger.info("%-16s pass %2d%s%s, %.1f CPU s%s", *facts)
 
 
-def _splitter_alone(given: Corpora, config: TrainConfig) -> SharedModel | None:
+def _splitter_alone(
+    sentences: Sequence[Sentence], of_dev: Sequence[Example] | None, config: TrainConfig
+) -> SharedModel | None:
     """A model that splits sentences and does nothing else; None where there is too little to learn
     from.
     """
-    sentences = _all_sentences(given.train)
-    dev = None if given.dev is None else _all_sentences(given.dev)
+    dev = None if of_dev is None else _all_sentences(of_dev)
     parts = splitter_parts(sentences, dev, config)
     if parts is None:
         return None
     columns = build_columns(sentences, (), config)
     task = SplitterTask(parts, columns.class_tables, config=config.splitter, seed=config.seed)
-    best = fit(task, log_progress)
+    best = fit(task, _log_pass)
     record = {
         "sentences": len(sentences),
         "seed": config.seed,
         "tasks": {SPLITTER: best.record._asdict()},
         **record_of_classes(columns),
     }
-    return SharedModel(
-        Model(
-            Components.of(columns, [best.predictor]),
-            config.language,
-            record,
-            config_of_model(config),
-        )
-    )
+    components, table = Components.of(columns, [best.predictor]), config_of_model(config)
+    return SharedModel(Model(components, config.language, record, table))
 
 
 def _all_sentences(examples: Iterable[Example]) -> list[Sentence]:
@@ -245,12 +209,7 @@ def end_training_loop(nlp: Language, finished: Collection[object]) -> None:
     logger.info("all components are trained to their end: one step and one evaluation")
 
 
-def check_labels(sentences: Sequence[Sentence], labels: Mapping[str, Sequence[str]]) -> None:
-    """Check that the sentences have no other labels than those.
-
-    Raises:
-        EgparseError: the first one that has.
-    """
+def _check_labels(sentences: Sequence[Sentence], labels: Mapping[str, Sequence[str]]) -> None:
     for layer, allowed in labels.items():
         found = {value for sentence in sentences for value in getattr(sentence, layer, ())}
         if layer == "spans":

@@ -1,1 +1,0 @@
-"""Learning from spaCy's Examples: a whole training at initialisation, and steps by batches."""

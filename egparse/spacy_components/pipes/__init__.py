@@ -1,1 +1,0 @@
-"""The components that annotate Docs, one file each."""
