@@ -205,5 +205,5 @@ def test_what_does_not_fit_is_said() -> None:
         )
     with pytest.raises(ConfigError, match="hmm counts and minimises no loss"):
         build("hmm", problem_of(*text()), LearnerConfig(beta=math.inf, gamma=1.0))
-    with pytest.raises(ConfigError, match="expected smoothing > 0"):
+    with pytest.raises(ConfigError, match=r"expected transition_smoothing >= 1e-09, got 0\.0"):
         build("hmm", problem_of(*text()), LearnerConfig(), transition_smoothing=0.0)

@@ -44,7 +44,19 @@ def constant(section: str, c: float, learner: str) -> list[str]:
     return [f"{section}.c={c}"] if LEARNERS[learner].regularised else []
 
 
-@pytest.mark.parametrize("learner", fitting("trees"))
+OF_PAPERS = {
+    "adagrad", "cutting-plane", "eg-2007", "frank-wolfe", "n-slack", "parallel-gradient",
+    "parameter-mixing", "sag", "sdca",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        pytest.param(name, marks=[pytest.mark.nightly] * (name in OF_PAPERS))
+        for name in fitting("trees")
+    ],
+)
 def test_every_learner_of_trees_trains_a_tagger_and_a_parser(learner: str) -> None:
     config = quick(
         'layers=["upos", "heads"]',
