@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from egparse.learners.certificate import Certificate
 from egparse.learners.eg.step import FLOOR
+from egparse.learners.learner import Certificate
 from egparse.learners.problem import Problem
 from egparse.types import Floats
 

@@ -232,7 +232,8 @@ def count_words(
         counter.add(_END)
         return
     if format == TOKENISED:
-        runs: Iterator[Any] = _sentences(source, name, options.encoding)
+        lines = checked_lines(source, name or name_of(source), options.encoding)
+        runs: Iterator[Any] = (filter(None, line.replace("\t", " ").split(" ")) for line in lines)
     else:
         read = read_corpus(source, format, name=name, encoding=options.encoding, trees=False)
         runs = (sentence.forms for sentence in read)
@@ -262,8 +263,3 @@ class _Pieces(dict[str, list[str]]):
         """Empty the memory when it is full."""
         if len(self) > MAX_PIECES:
             self.clear()
-
-
-def _sentences(source: CorpusSource, name: str | None, encoding: str) -> Iterator[list[str]]:
-    for line in checked_lines(source, name or name_of(source), encoding):
-        yield [word for word in line.replace("\t", " ").split(" ") if word]

@@ -33,17 +33,17 @@ from typing import Any
 
 import numpy as np
 
+from egparse.classes.limits import MAX_CLASSES, VECTOR_CLASSES
 from egparse.classes.tables import (
     MAX_BITS,
-    MAX_CLASSES,
-    VECTOR_CLASSES,
     ClassTable,
     Origin,
     PackedTable,
 )
 from egparse.errors import CorpusError, EgparseError
+from egparse.io.blocks import texts_of
 from egparse.io.compression import decompressed
-from egparse.io.encodings import UTF_8, as_text
+from egparse.io.encodings import UTF_8
 from egparse.types import Floats, Longs, Singles
 
 _SAMPLE = 1000
@@ -85,9 +85,8 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
         OSError: it cannot be opened.
     """
     with open(path, "rb") as file:
-        pieces = iter(lambda: file.read(_PIECE), b"")
         number, rest = 0, ""
-        for text in chain(as_text(decompressed(pieces, str(path)), UTF_8, str(path)), ["\n"]):
+        for text in chain(texts_of(file, str(path), UTF_8), ["\n"]):
             # only line feeds end lines: words may hold other separators
             *whole, rest = (rest + text).split("\n")
             for line in whole:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from egparse.classes.limits import MAX_CLASSES
 from egparse.errors import one_line
 from egparse.storage.arrays import compress_array
 from egparse.storage.schema import Array, Packed, Record, Stored, Strings, shown, text
@@ -33,12 +34,6 @@ from egparse.types import Ints, UInt16s, UInt64s
 
 MAX_BITS = 32
 """The longest path."""
-
-MAX_CLASSES = 1 << 14
-"""The largest number of classes of a table."""
-
-VECTOR_CLASSES = 1000
-"""The number of classes that are made of word vectors, unless another one is asked for."""
 
 
 def normal(form: str) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from egparse.cli import tables
 from egparse.layers import MORPHOLOGY, joined_titles
@@ -18,7 +18,7 @@ from egparse.layers import MORPHOLOGY, joined_titles
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from egparse.fitting.progress import Iteration, Listener, Step
+    from egparse.fitting.progress import Iteration, Step
 
 HEADINGS = ("task", "passes", "primal", "dual", "gap %", "dev", "time")
 ALIGN = "lrrrrrr"
@@ -105,7 +105,9 @@ def without_bound(tasks: Mapping[str, str]) -> str:
 
 
 class Standings:
-    """A listener that keeps the progress of each task, in the order in which tasks begin."""
+    """A listener that knows the progress of each task, in the order in which tasks begin, and shows
+    none.
+    """
 
     def __init__(self) -> None:
         self.tasks: dict[str, Standing] = {}
@@ -127,6 +129,9 @@ class Standings:
             standing.add_step(event)
         return standing
 
+    def close(self) -> None:
+        """Stop showing."""
+
     def without_bound(self) -> list[str]:
         """The tasks whose learner has no dual."""
         return [
@@ -140,58 +145,36 @@ class Standings:
         return [standing for standing in self.tasks.values() if standing.passes]
 
 
+class Lines(Standings):
+    """Writes one line for each pass, for logs."""
+
+    def __call__(self, event: Iteration | Step) -> None:
+        standing = self.update(event)
+        if getattr(event, "done", True):  # not where a task begins
+            sys.stderr.write(f"{line_of(standing)}\n")
+            sys.stderr.flush()
+
+
 _BAR_WIDTH = 8
 _REFRESHES = 4
 """Refreshes per second; each interrupts training for a moment."""
 
 
-@contextmanager
-def shown(quiet: bool) -> Iterator[Listener]:
-    """A listener that shows progress on standard error, as bars or lines; none if ``quiet``."""
-    if quiet:
-        from egparse.fitting.progress import silent
-
-        yield silent
-    elif sys.stderr.isatty():
-        bars = Bars(_bars())
-        try:
-            yield bars
-        finally:
-            bars.close()
-    else:
-        yield Lines(sys.stderr)
-
-
-class Lines:
-    """Writes one line for each pass, for logs."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._standings = Standings()
-
-    def __call__(self, event: Iteration | Step) -> None:
-        """Write the line of a pass."""
-        standing = self._standings.update(event)
-        if getattr(event, "done", True):  # not where a task begins
-            self._stream.write(f"{line_of(standing)}\n")
-            self._stream.flush()
-
-
-class Bars:
+class Bars(Standings):
     """Draws a row with a bar for each task that has begun; rows of finished tasks stay."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._standings = Standings()
+    def __init__(self) -> None:
+        super().__init__()
+        self._progress = _bars()
         self._rows: dict[str, TaskID] = {}
 
     def __call__(self, event: Iteration | Step) -> None:
-        """Redraw the row of the task."""
         if not self._rows:
             self._progress.console.print(heading(), style="bold", no_wrap=True, crop=True)
             self._progress.start()
-        standing = self._standings.update(event)
-        cells = _fields(standing)
+        standing = self.update(event)
+        row = standing.row(standing.last)
+        cells: dict[str, Any] = {f"cell{k}": _placed(cell, k) for k, cell in enumerate(row)}
         if standing.task not in self._rows:
             self._finish_others()
             total = standing.limit or None
@@ -199,7 +182,6 @@ class Bars:
         self._progress.update(self._rows[standing.task], completed=standing.done, **cells)
 
     def close(self) -> None:
-        """Stop drawing; the rows stay on the screen."""
         if self._rows:
             self._finish_others()
             self._progress.stop()
@@ -207,8 +189,18 @@ class Bars:
     def _finish_others(self) -> None:
         """Fill the bars of finished tasks, which may have stopped before their last pass."""
         for name, row in self._rows.items():
-            done = self._standings.tasks[name].done
-            self._progress.update(row, total=max(1, done), completed=max(1, done))
+            done = max(1, self.tasks[name].done)
+            self._progress.update(row, total=done, completed=done)
+
+
+@contextmanager
+def shown(quiet: bool) -> Iterator[Standings]:
+    """A listener that shows progress on standard error, as bars or lines; none if ``quiet``."""
+    listener = Standings() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    try:
+        yield listener
+    finally:
+        listener.close()
 
 
 def line_of(standing: Standing) -> str:
@@ -226,10 +218,6 @@ def heading() -> str:
     """The line above the bars."""
     cells = [_placed(name, k) for k, name in enumerate(HEADINGS)]
     return " ".join([cells[0], " " * _BAR_WIDTH, *cells[1:]]).rstrip()
-
-
-def _fields(standing: Standing) -> dict[str, Any]:
-    return {f"cell{k}": _placed(cell, k) for k, cell in enumerate(standing.row(standing.last))}
 
 
 def _placed(cell: str, column: int) -> str:

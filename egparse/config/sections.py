@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar, Literal
 
 from annotated_types import Interval
 
-from egparse.classes.tables import MAX_CLASSES, VECTOR_CLASSES, for_each_table
+from egparse.classes.limits import MAX_CLASSES, VECTOR_CLASSES
 from egparse.config.fields import (
     Beta,
     Bits,
@@ -32,7 +32,6 @@ from egparse.config.fields import (
     settings_in,
 )
 from egparse.features import default_templates as built_in
-from egparse.features.templates import MAX_TEMPLATES
 from egparse.layers import LAYERS, MORPHOLOGY, WORD_TAGS
 
 Strings = tuple[str, ...]
@@ -566,6 +565,9 @@ def with_classes(
     word classes for each table; for words and many tables only the first ones, as many for each
     table as there may be beside the others.
     """
+    from egparse.classes.tables import for_each_table
+    from egparse.features.templates import MAX_TEMPLATES  # settings are listed without arrays
+
     templates = getattr(settings, name) or tuple(built_in)
     of_classes: Sequence[str] = getattr(settings, OF_CLASSES[name])
     if not isinstance(settings, ParserConfig):

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from egparse.compilation import njit
 from egparse.errors import EgparseError
 from egparse.experiments.kernels.problem import Inputs, KernelProblem
-from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
     PLAIN,
     DualVariables,
@@ -31,6 +30,7 @@ from egparse.learners.eg.step import (
     store_step,
     without_rounding,
 )
+from egparse.learners.problem import DesignMatrix
 from egparse.structures.chains import multiclass
 from egparse.types import Floats, Ints, Longs, Mask, Shorts
 

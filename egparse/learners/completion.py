@@ -33,8 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, OnlineLearner
+from egparse.learners.learner import Certificate, Learner, OnlineLearner
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask
 

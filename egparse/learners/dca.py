@@ -40,8 +40,8 @@ import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.certificate import Certificate
 from egparse.learners.learner import (
+    Certificate,
     LearnerConfig,
     OnlineLearner,
     UnscaledState,

@@ -22,11 +22,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import cache
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import (
     Annotated,
     Any,
     Literal,
+    NamedTuple,
     Protocol,
     Self,
     TypeVar,
@@ -38,10 +39,8 @@ from typing import (
 import numpy as np
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
+from egparse.learners.problem import Problem, squared_norm
 from egparse.types import Floats, Longs
 
 Result = TypeVar("Result")
@@ -49,6 +48,35 @@ Result = TypeVar("Result")
 _BLOCK = 1 << 12
 _WITHOUT_BLOCKS = 1 << 16
 """The most examples that are visited in an order without blocks."""
+
+
+class Certificate(NamedTuple):
+    """A bound on the distance of a learner from the optimum, and the work so far.
+
+    Objective values are summed over examples, in nats (log-linear) or cost units (max-margin).
+
+    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a
+    feasible dual point, a lower bound of the optimum, or -inf where the learner has none.
+    ``effective_iterations`` is evaluations / n (ibid., section 7). ``c`` is the constant C of the
+    last pass, which is greater than the configured one while C is annealed. ``details`` are further
+    figures of the learner, by name.
+    """
+
+    primal: float
+    dual: float
+    effective_iterations: float
+    c: float
+    details: Mapping[str, float] = MappingProxyType({})
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual, an upper bound of the primal's distance from the optimum."""
+        return self.primal - self.dual
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap as a fraction of the dual value."""
+        return self.gap / abs(self.dual) if self.dual and self.dual > -math.inf else math.inf
 
 
 class State(Protocol):

@@ -30,8 +30,8 @@ from annotated_types import Interval
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
 from egparse.learners.dca import DCA, DCAConfig, DCAState
+from egparse.learners.learner import Certificate
 from egparse.learners.problem import Problem
 from egparse.types import Floats
 

@@ -8,13 +8,12 @@ Its score is linear in the weights: the part scores are ``F_i v`` for the sparse
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
-from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import (
     GROUP_ATTEMPTS,
     PLAIN,
@@ -35,6 +34,44 @@ from egparse.types import Floats, Longs, Mask, Shorts
 
 NONE = np.zeros(0, dtype=np.int64)
 """The ``partial`` of a problem whose examples are all annotated in full."""
+
+
+class DesignMatrix(NamedTuple):
+    """The weights behind the scores of N choices among L labels, with A attributes, for learners
+    that count or that solve for one weight at a time.
+
+    Choice k has the attributes ``attributes[row_starts[k]:row_starts[k + 1]]`` with their
+    ``values``, the correct label ``labels[k]``, and the candidate labels where ``candidates[k]``
+    (N, L) is true (None: all). Attribute a has weights for the labels
+    ``pair_labels[pair_starts[a]:pair_starts[a + 1]]``, ascending; a score is the sum of values
+    times weights.
+
+    ``groups`` (A,): the attributes of a group exclude each other, and have the value 1 (None: any
+    number of attributes, any values). ``sequence_starts`` (S + 1): sequence s is the choices
+    ``sequence_starts[s]:sequence_starts[s + 1]``. ``bigrams[previous, next]`` (L, L) says which
+    label bigrams inside sequences have a weight (None: none, every choice is made by itself).
+    """
+
+    row_starts: Longs
+    attributes: Longs
+    values: Floats
+    groups: Longs | None
+    labels: Longs
+    label_count: int
+    candidates: Mask | None
+    pair_starts: Longs
+    pair_labels: Longs
+    sequence_starts: Longs
+    bigrams: Mask | None
+
+    @property
+    def attribute_count(self) -> int:
+        """A."""
+        return len(self.pair_starts) - 1
+
+    def pair_attributes(self) -> Longs:
+        """The attribute of every weight, (pairs,)."""
+        return np.repeat(np.arange(self.attribute_count), np.diff(self.pair_starts))
 
 
 class Problem:
@@ -322,3 +359,29 @@ class Problem:
         else:
             gradient += loss.gamma * self.cost(i) - potentials / loss.beta
         return float(gradient @ (out - duals.marginals[parts]))
+
+
+def size(problem: Problem) -> int:
+    """The length of v."""
+    return sum(array.size for array in problem.vectors())
+
+
+def read(problem: Problem) -> Floats:
+    """A copy of v."""
+    return np.concatenate([array.reshape(-1).astype(np.float64) for array in problem.vectors()])
+
+
+def write(problem: Problem, v: Floats) -> None:
+    """Set v, rounded to the precision in which the problem holds it."""
+    begin = 0
+    for array in problem.vectors():
+        array[...] = v[begin : begin + array.size].reshape(array.shape)
+        begin += array.size
+
+
+def squared_norm(problem: Problem) -> float:
+    """|v|^2, summed in float64."""
+    return sum(
+        float(np.vdot(array, array))
+        for array in (array.astype(np.float64) for array in problem.vectors())
+    )

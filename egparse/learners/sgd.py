@@ -21,8 +21,7 @@ from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.averaging import ScaledWeightAverage
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, OnlineLearner
+from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner
 from egparse.learners.losses import PERCEPTRON
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs

@@ -12,10 +12,9 @@ from egparse.errors import ConfigError
 from egparse.features.packed import PackedRows, Placement, pack, place, rows_of_words, unpack
 from egparse.features.sequence import WHOLE_LABELS, LabelParts, WeightRows
 from egparse.learners.completion import not_all, some_of
-from egparse.learners.design import DesignMatrix
 from egparse.learners.eg.step import DualVariables, StepRule
 from egparse.learners.losses import LOG_LINEAR, Loss
-from egparse.learners.problem import NONE, Problem
+from egparse.learners.problem import NONE, DesignMatrix, Problem
 from egparse.sequences.problem_kernels import (
     Scratch,
     SequenceLayout,

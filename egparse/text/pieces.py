@@ -88,7 +88,8 @@ class Pieces(NamedTuple):
 
     Piece ``k`` has the characters ``codes[bounds[k]:bounds[k + 1]]``, and stands in the text from
     ``begins[k]`` to ``ends[k]``; ``codes`` are all characters that are no blanks. ``gaps[k]`` is
-    what stands before it, ``links[k]`` whether a token ends there: OPEN or ALWAYS.
+    what stands before it, ``links[k]`` whether a token ends there: OPEN or ALWAYS. ``tables`` have
+    the kinds of the characters.
     """
 
     codes: UInt32s

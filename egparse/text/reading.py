@@ -153,7 +153,7 @@ def _sentences_of_lines(
     for start, line in lines:
         is_blank = True
         # one, or several of a line that is longer than paragraphs may be
-        for sentence in TextReader(plain_text, number).parts([_cut(line, start, opens=False)]):
+        for sentence in TextReader(plain_text, number)._read([_cut(line, start, opens=False)]):
             yield sentence.with_layers(comments=(NEW_PARAGRAPH,) if opens else ())
             number, opens, is_blank = number + 1, False, False
         opens = opens or is_blank
@@ -250,7 +250,7 @@ class TextReader:
         """
         if isinstance(source, str):
             source, name = io.StringIO(source), name or "<text>"
-        return self.parts(_parts(texts_of(source, name or name_of(source), encoding)))
+        return self._read(_parts(texts_of(source, name or name_of(source), encoding)))
 
     def passages(
         self, source: IO[str] | IO[bytes], size: int, *, name: str, encoding: str = UTF_8
@@ -277,9 +277,9 @@ class TextReader:
         if not passage.is_first:
             self._comments = ()
         # blanks that a later passage begins with stand after the passage before
-        return self.parts([passage.parts], passage.after, drops_blanks=not passage.is_first)
+        return self._read([passage.parts], passage.after, drops_blanks=not passage.is_first)
 
-    def parts(
+    def _read(
         self, arrived: Iterable[list[_Part]], after: str = "", *, drops_blanks: bool = False
     ) -> Iterator[Sentence]:
         """The sentences of parts of a text, after whose last token there are also the blanks
@@ -424,12 +424,7 @@ def _misc(run: _Run, before: str) -> list[str]:
             cells.append(f"{SPACE_AFTER_NO}|{place}")
         else:
             cells.append(f"{SPACES_AFTER}{escaped(blank)}|{place}")
-    if before:
-        cells[0] = _with_blanks_before(cells[0], before)
+    if before:  # in the order of keys
+        *after, place = cells[0].split("|")
+        cells[0] = "|".join([*after, SPACES_BEFORE + escaped(before), place])
     return cells
-
-
-def _with_blanks_before(cell: str, before: str) -> str:
-    """MISC with the blanks before a token, in the order of keys."""
-    *after, place = cell.split("|")
-    return "|".join([*after, SPACES_BEFORE + escaped(before), place])

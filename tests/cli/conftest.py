@@ -39,3 +39,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
         "train", train, "--dev", dev, "--output", model, "--config", config, "--json", "--seed", 4
     )
     return Trained(model, train, dev, done)
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Sentences that train quickly."""
+    return first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "corpus.conllu")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from egparse.cli.app import main
+from egparse.cli.notices import NOTICE
 from egparse.compilation import variants
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +80,19 @@ def run_process(
     return done
 
 
+def without(*packages: str) -> str:
+    """Lines of Python after which these packages cannot be imported, and ``main`` is there."""
+    return f"""
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {packages}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+from egparse.cli.app import main
+"""
+
+
 def run_python(program: str) -> subprocess.CompletedProcess[str]:
     """Run a few lines of Python around the program."""
     command = [sys.executable, "-c", program]
@@ -112,7 +126,7 @@ def complaint(*arguments: object) -> str:
     """What ``egparse`` says when it exits with 2: one line, and nothing on standard output."""
     done = run(*arguments, status=2)
     assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    (line,) = (line for line in done.stderr.splitlines() if line != NOTICE)
     assert line.startswith("egparse: ")
     return line.removeprefix("egparse: ")
 

@@ -49,14 +49,7 @@ def test_without_arguments_help_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        ["fly"],
-        ["train"],
-        ["parse", "model"],
-        ["train", "x", "--sed", "1"],
-        ["visualize", "x", "--compare"],
-    ],
+    "command", ["fly", "train", "parse model", "train x --sed 1", "visualize x --compare"]
 )
 def test_usage_errors_are_explained(command: str) -> None:
     done = run(command, status=2)

@@ -11,15 +11,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import (
-    CONFIGS,
-    CORPORA,
-    ENVIRONMENT,
-    first_sentences,
-    on_terminal,
-    run,
-    run_python,
-)
+from cli.program import CONFIGS, ENVIRONMENT, on_terminal, run, run_python
 
 LAYERS = ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels"]
 QUICK = ("--config", CONFIGS / "quick.toml")
@@ -40,11 +32,6 @@ training.train = train
 from egparse.cli.app import main
 main({arguments!r})
 """
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "corpus.conllu")
 
 
 def lines_with(text: str, start: str) -> list[str]:

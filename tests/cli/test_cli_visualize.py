@@ -27,17 +27,8 @@ BROWSER = next(
 )
 
 VOID = {"meta"}
-LOADING = {
-    "src",
-    "srcset",
-    "data",
-    "action",
-    "poster",
-    "background",
-    "formaction",
-    "href",
-    "xlink:href",
-}
+LOADING = re.compile("src|srcset|data|action|poster|background|formaction|(xlink:)?href")
+FORBIDDEN = re.compile("script|link|img|iframe|object|embed|base|form|image|use")
 
 HOSTILE = (
     "# text = <script>alert(1)</script> & \u202e \"'{0}%s\n"
@@ -103,15 +94,11 @@ def check_it_loads_nothing(page: str) -> None:
     """Nothing runs, and nothing is fetched from anywhere: links lead to places on the page."""
     tags = Page(page).tags
     names = {tag for tag, _ in tags}
-    assert (
-        names
-        & {"script", "link", "img", "iframe", "object", "embed", "base", "form", "image", "use"}
-        == set()
-    )
+    assert not any(map(FORBIDDEN.fullmatch, names))
     for _, attributes in tags:
         for name, value in attributes.items():
             assert not name.startswith("on")
-            assert name not in LOADING or (value or "").startswith("#")
+            assert not LOADING.fullmatch(name) or (value or "").startswith("#")
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     assert "url(" not in style
     assert "@import" not in style
@@ -193,12 +180,9 @@ def test_the_fainter_the_less_probable(model: Model, trained: Trained) -> None:
     shades = []
     for drawing in drawings(shown(trained.dev, model)):
         for arc in arcs(drawing):
-            line = next(
-                line
-                for line in (arc.findtext("title") or "").splitlines()
-                if line.startswith("head ")
-            )
-            shades.append((float(line.removeprefix("head ")), float(arc.attrib["opacity"])))
+            head = re.search(r"^head (.*)", arc.findtext("title") or "", re.MULTILINE)
+            assert head is not None
+            shades.append((float(head[1]), float(arc.attrib["opacity"])))
     assert all(0.3 <= opacity <= 1 for _, opacity in shades)
     assert all(abs(0.3 + 0.7 * value - opacity) < 0.006 for value, opacity in shades)
     assert len({opacity for _, opacity in shades}) > 5
@@ -220,21 +204,12 @@ def test_what_a_corpus_says_stays_text(write: Any) -> None:
     page = Page(text)
     assert "\x01" not in text
     assert {"i", "u", "root", "script"} & {tag for tag, _ in page.tags} == set()
-    assert [len(page.named(tag)) for tag in ("article", "h1", "b", "style")] == [
-        1,
-        1,
-        1,
-        1,
-    ]  # b: a number in the list
+    for tag in ("article", "h1", "b", "style"):  # b: a number in the list
+        assert len(page.named(tag)) == 1
     said = "".join(page.text)
-    for form in (
-        "<script>alert(1)</script>",
-        "&amp;\ufffd</style>",
-        "\"'{0}%s",
-        "<h1>&\"'",
-        '"&<root>{x}',
-        "X&Y",
-    ):
+    assert "<script>alert(1)</script>" in said
+    assert "&amp;\ufffd</style>" in said
+    for form in ("\"'{0}%s", "<h1>&\"'", '"&<root>{x}', "X&Y"):
         assert form in said
     (drawing,) = drawings(text)
     labels = [
@@ -370,13 +345,8 @@ def test_a_browser_shows_it_all(model: Model, write: Any, trained: Trained, tmp_
     hostile, page = write(HOSTILE), tmp_path / "page.html"
     for text in (shown(hostile), shown(trained.dev, model, "--limit", 5)):
         page.write_text(text, encoding="utf-8")
-        options = (
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            f"--user-data-dir={tmp_path / 'profile'}",
-        )
-        command = [str(BROWSER), *options, "--dump-dom", page.as_uri()]
+        options = f"--headless --no-sandbox --disable-gpu --user-data-dir={tmp_path}/profile"
+        command = [str(BROWSER), *options.split(), "--dump-dom", page.as_uri()]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
         for tag in ("article", "svg", "g", "title", "path", "mark", "textpath"):
             assert len(Page(done.stdout).named(tag)) == len(Page(text).named(tag)), tag

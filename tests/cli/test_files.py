@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
-from cli.program import CONFIGS, CORPORA, complaint, first_sentences, run
+from cli.program import CONFIGS, complaint, run
 from cli.test_streams import shell
 
 from egparse.cli.files import Kind, check_output, kind_of
@@ -19,11 +19,6 @@ from egparse.errors import EgparseError
 
 QUICK = ("--config", CONFIGS / "quick.toml", "--set", 'layers=["upos"]')
 DESTROY = "which it would destroy"
-
-
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "corpus.conllu")
 
 
 def same(path: Path) -> Path:

@@ -64,18 +64,10 @@ def test_models_without_probabilities_are_refused(trained: Trained, tmp_path: Pa
         tmp_path / "model.msgpack",
     )
     run(
-        "train",
-        corpus,
-        "--output",
-        model,
-        "--config",
-        CONFIGS / "quick.toml",
-        "--learner",
-        "perceptron",
+        f"train {corpus} --output {model} --config {CONFIGS}/quick.toml --learner perceptron "
+        "--set parser.order=1",
         "--set",
         'layers=["upos", "heads"]',
-        "--set",
-        "parser.order=1",
     )
     wanted = (
         "probabilities: expected layers learned with a loss that has probabilities, such as "
@@ -91,26 +83,10 @@ def test_evaluation_tells_their_calibration_on_request(trained: Trained) -> None
     text = run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details").stdout
     assert "Calibration" not in plain
     rows = text.partition("Calibration of probabilities\n")[2].splitlines()
-    assert rows[0].split() == [
-        "probability",
-        "of",
-        "words",
-        "confidence",
-        "accuracy",
-        "ECE",
-        "NLL",
-        "Brier",
-    ]
-    assert [row.split("  ")[0] for row in rows[1:9]] == [
-        "upos",
-        "xpos",
-        "feats",
-        "lemmas",
-        "spans",
-        "heads",
-        "deprels",
-        "heads and deprels",
-    ]
+    headings = "probability of words confidence accuracy ECE NLL Brier"
+    assert rows[0].split() == headings.split()
+    layers = ["upos", "xpos", "feats", "lemmas", "spans", "heads", "deprels", "heads and deprels"]
+    assert [row.split("  ")[0] for row in rows[1:9]] == layers
     assert "Reliability of heads" in rows
     found = json.loads(
         run("evaluate", trained.model, trained.dev, "--bootstrap", 0, "--details", "--json").stdout

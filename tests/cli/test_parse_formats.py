@@ -40,8 +40,7 @@ def test_each_level_can_be_given(trained: Trained) -> None:
 
 
 @pytest.mark.parametrize(
-    "format",
-    ["conllu", "conllx", "conll2003", "json", "jsonl", "text", "horizontal", "vertical"],
+    "format", ["conllu", "conllx", "conll2003", "json", "jsonl", "text", "horizontal", "vertical"]
 )
 def test_the_output_does_not_depend_on_the_input_or_the_jobs(
     trained: Trained, text: Path, tmp_path: Path, format: str

@@ -234,10 +234,7 @@ def test_inputs_that_have_changed_are_refused(interrupted: list[object], tmp_pat
 
 
 def test_standard_input_is_given_again(
-    trained: Trained,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    small_shards: None,
+    trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_shards: None
 ) -> None:
     common = ("parse", trained.model, "-", "--resume", "--quiet", "--output")
     run(*common, tmp_path / "whole", text=TEXT * 8)

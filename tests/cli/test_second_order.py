@@ -16,16 +16,8 @@ from egparse.io.conllu import read_conllu
 QUICK = ("--config", CONFIGS / "quick.toml", "--seed", 4)
 FEW = (
     *QUICK,
-    "--set",
-    "parser.order=2",
-    "--set",
-    "parser.bits=16",
-    "--set",
-    "parser.stop.iterations=3",
-    "--set",
-    "pruner.bits=18",
-    "--set",
-    "pruner.stop.iterations=3",
+    *["--set", "parser.order=2", "--set", "parser.bits=16", "--set", "parser.stop.iterations=3"],
+    *["--set", "pruner.bits=18", "--set", "pruner.stop.iterations=3"],
 )
 TREES = (*FEW, "--set", 'layers=["upos", "heads", "deprels"]')
 HEADS = (*FEW, "--set", 'layers=["heads"]')
@@ -110,16 +102,6 @@ def test_what_is_fixed_is_kept(model: Path, corpus: Path) -> None:
         if line[:1].isdigit()
     ]
     assert [line.split("\t")[6:8] for line in written if line[:1].isdigit()] == heads
-
-
-def test_the_model_is_shown(model: Path) -> None:
-    found = json.loads(run("inspect", model, "--json").stdout)
-    assert found["layers"] == ["upos", "heads", "deprels"]
-    assert found["configuration"]["parser"]["order"] == 2
-    assert found["configuration"]["pruner"]["stop"]["iterations"] == 3
-    shown = run("inspect", model).stdout
-    assert "heads" in shown
-    assert "pruner." in shown
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ import json
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -22,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from cli.conftest import Trained
-from cli.program import COMMAND, ENVIRONMENT, complaint, run
+from cli.program import COMMAND, ENVIRONMENT, complaint, run, run_python, without
 
 TEXT = "The cat sat on the mat. It slept.\n\nA dog barked.\n"
 EVERYTHING = {"tokenizer": "", "tagger": "", "parser": ""}
@@ -158,10 +157,6 @@ def test_clients_at_the_same_time_get_their_own_replies(service: Service) -> Non
 
 def test_refusals_have_reasons(service: Service) -> None:
     form = {"Content_Type": URL_ENCODED}
-    missing = service.refused("/process", b"tagger=")
-    assert missing == (400, "Required argument 'data' is missing.\n")
-    unknown = service.refused("/process?model=nobody&data=")
-    assert unknown == (400, "Requested model 'nobody' does not exist; expected model.\n")
     faulty = service.refused("/process", b"data=1%09x", **form)
     assert faulty[0] == 400
     assert faulty[1].startswith("Cannot read input data: data:1: expected 10 tab-separated")
@@ -202,30 +197,6 @@ def test_what_is_too_large_is_refused(service: Service) -> None:
     connection.endheaders()
     assert connection.getresponse().status == 413  # and what a client asks about before it sends
     connection.close()
-
-
-def test_what_is_no_request_does_no_harm(service: Service, expected: str) -> None:
-    host = urlsplit(service.address)
-    assert host.port is not None
-    for sent in (b"\0\xff\r\n\r\n", b"GET\r\n\r\n", b"POST /process HTTP/1.1\r\n" * 2, b""):
-        with socket.create_connection((str(host.hostname), host.port), PATIENCE) as connection:
-            connection.sendall(sent)
-            connection.shutdown(socket.SHUT_WR)
-            while connection.recv(1 << 16):
-                pass
-    assert service.process_text(data=TEXT, **EVERYTHING) == expected
-
-
-def test_work_ends_with_its_client(service: Service) -> None:
-    body = urlencode({"data": TEXT * 10_000, **EVERYTHING}).encode()
-    host = urlsplit(service.address)
-    connection = http.client.HTTPConnection(str(host.hostname), host.port, timeout=PATIENCE)
-    connection.request("POST", "/process", body, {"Content-Type": URL_ENCODED})
-    connection.close()
-    until = time.monotonic() + PATIENCE
-    while "/process 499 " not in service.said:
-        assert time.monotonic() < until, service.said
-        time.sleep(0.05)
 
 
 def test_each_request_has_a_line_in_the_log(service: Service) -> None:
@@ -276,22 +247,6 @@ def test_faulty_arguments(trained: Trained, tmp_path: Path) -> None:
 
 
 def test_without_the_extra_it_says_what_to_install() -> None:
-    program = (
-        "import sys\n"
-        "class Missing:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name.partition('.')[0] in {'uvicorn', 'starlette', 'anyio'}:\n"
-        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
-        "sys.meta_path.insert(0, Missing())\n"
-        "from egparse.cli.app import main\n"
-        "main(['serve', 'pt_bosque'])\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        env=ENVIRONMENT,
-        check=False,
-    )
+    done = run_python(without("uvicorn", "starlette", "anyio") + "main(['serve', 'pt_bosque'])")
     assert done.returncode == 2, done.stderr
     assert done.stderr == "egparse: serve: needs uvicorn; pip install 'egparse[serve]'\n"

@@ -75,20 +75,10 @@ def test_json_has_both_scores_and_the_settings_are_those_of_the_base(
     trained: Trained, mine: Path
 ) -> None:
     done = run(
-        "train",
-        "--base",
-        trained.model,
-        mine,
-        "-o",
-        mine.parent / "json.msgpack",
-        "--json",
-        "-q",
-        "--dev",
-        trained.dev,
+        f"train --base {trained.model} {mine} -o {mine.parent}/json.msgpack --json -q --dev "
+        f"{trained.dev} --set base_strength=30",
         "--set",
         'layers=["upos", "xpos", "feats"]',
-        "--set",
-        "base_strength=30",
     )
     said = json.loads(done.stdout)
     assert set(said["tasks"]) == {"morphology"}
@@ -108,17 +98,7 @@ def test_without_base_nothing_is_said_of_one(trained: Trained) -> None:
 def test_a_corpus_with_nothing_of_the_base_is_refused(trained: Trained, tmp_path: Path) -> None:
     tags = first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "tags.conllu")
     base = tmp_path / "upos.msgpack"
-    run(
-        "train",
-        tags,
-        "-o",
-        base,
-        "-q",
-        "--set",
-        'layers=["upos"]',
-        "--set",
-        "upos.stop.iterations=1",
-    )
+    run(f"train {tags} -o {base} -q --set upos.stop.iterations=1", "--set", 'layers=["upos"]')
     spans = tmp_path / "spans.txt"
     spans.write_text("Anna B-PER\nsleeps O\n\n" * 30, encoding="utf-8")
     text = complaint(

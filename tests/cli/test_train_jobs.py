@@ -49,15 +49,6 @@ def test_equal_jobs_give_equal_models(corpus: Path, tmp_path: Path) -> None:
     assert found["2"] == found["1"]
 
 
-def test_the_setting_says_what_the_option_says(corpus: Path, tmp_path: Path) -> None:
-    tags = (*QUICK, "--set", 'layers=["upos"]')
-    for name, options in {"option": ("-j", 2), "setting": ("--set", "jobs=2")}.items():
-        run("train", corpus, *tags, *options, "--output", tmp_path / name)
-    first, second = (Model.load(tmp_path / name) for name in ("option", "setting"))
-    one, other = (model.components["upos"].model.rows.weights for model in (first, second))
-    assert one.tobytes() == other.tobytes()
-
-
 def test_partial_annotation_is_learned_by_several_jobs_too(corpus: Path, tmp_path: Path) -> None:
     partial = tmp_path / "partial.conllu"
     lines = corpus.read_text(encoding="utf-8").splitlines(keepends=True)

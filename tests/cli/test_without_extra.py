@@ -4,26 +4,14 @@ imported, as if they were not there.
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from cli.program import CORPORA, ENVIRONMENT, first_sentences
+from cli.program import ENVIRONMENT, without
 
-PROGRAM = """
-import sys
-
-class Missing:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"scipy", "clarabel", "matplotlib"}:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, Missing())
-from egparse.cli.app import main
-main()
-"""
+PROGRAM = without("scipy", "clarabel", "matplotlib") + "main()"
 
 TASKS = ("splitter", "tokeniser", "upos", "xpos", "feats", "lemmas", "spans", "pruner", "parser")
 QUICK = (
@@ -41,35 +29,12 @@ def run(*arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]
     return done
 
 
-@pytest.fixture
-def corpus(tmp_path: Path) -> Path:
-    return first_sentences(CORPORA / "en_sample-train.conllu", 30, tmp_path / "corpus.conllu")
-
-
 def test_a_corpus_is_trained_on_and_parsed(corpus: Path, tmp_path: Path) -> None:
     model, parsed = tmp_path / "model.msgpack", tmp_path / "parsed.conllu"
     run("train", corpus, "--dev", corpus, "-o", model, *QUICK)
     run("parse", model, corpus, "--marginals", "--quiet", "--output", parsed)
     assert parsed.read_text(encoding="utf-8").count("\n\n") == 30
     run("evaluate", model, corpus)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    "learners",
-    [("eg-cyclic", "eg-batch", "dca"), ("mira", "perceptron", "sgd"), ("hmm", "naive-bayes")],
-    ids=" ".join,
-)
-def test_learners_that_need_no_extra_train(
-    learners: tuple[str, ...], corpus: Path, tmp_path: Path
-) -> None:
-    layers = ("upos", "xpos", "feats")[: len(learners)]
-    settings = [f"layers={json.dumps(layers)}"]
-    for layer, learner in zip(layers, learners, strict=True):
-        bigrams = "false" if learner == "naive-bayes" else "true"
-        settings += [f"{layer}.learner={learner}", f"{layer}.bigrams={bigrams}"]
-    options = [option for setting in settings for option in ("--set", setting)]
-    run("train", corpus, "-o", tmp_path / "model.msgpack", *QUICK, *options)
 
 
 @pytest.mark.parametrize(

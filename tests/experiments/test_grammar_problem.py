@@ -18,8 +18,7 @@ from egparse.experiments.grammars.features import Signatures
 from egparse.experiments.grammars.held_out import HeldOut
 from egparse.experiments.grammars.problem import Encoder, GrammarProblem
 from egparse.experiments.grammars.treebank import Model, learn_model
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.registry import build
 
 TREES = [phrase_tree(sentence) for sentence in sample("train") if len(sentence) <= 9]

@@ -85,19 +85,6 @@ def test_structures_improve(name: str) -> None:
     assert found[-1] == pytest.approx(best.primal, rel=0.1)
 
 
-def test_same_seed_same_bits() -> None:
-    def final(seed: int) -> bytes:
-        problem = random_problem(5)
-        learner = build("adagrad", problem, LearnerConfig(c=2.0, seed=seed))
-        state = learner.initialise()
-        for _ in range(4):
-            learner.iterate(state)
-        return problem.v.tobytes()
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
 def test_divergence_is_told() -> None:
     learner = AdaGrad(random_problem(1), AdaGradConfig(c=0.0, eta=1e300))
     with pytest.raises(EgparseError, match=r"adagrad: expected a finite (loss|primal), got"):

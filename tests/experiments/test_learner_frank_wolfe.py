@@ -27,8 +27,8 @@ from egparse.experiments.learners.frank_wolfe import (
     nearest_structure,
 )
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import read
 from egparse.learners.registry import build
-from egparse.learners.vectors import read
 
 HINGE = {"beta": math.inf, "gamma": 1.0}
 STEPS = ("plain", "pairwise", "away")

@@ -19,9 +19,8 @@ from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.maxent import adapter as maxent_adapter
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.registry import build
-from egparse.learners.vectors import squared_norm
 
 NAMES = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
 C = 0.5

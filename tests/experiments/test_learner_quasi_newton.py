@@ -24,12 +24,10 @@ from egparse.experiments.learners.quasi_newton import (
     QuasiNewtonConfig,
     QuasiNewtonState,
 )
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read
 from egparse.learners.registry import build
-from egparse.learners.vectors import read
 
 methods = pytest.mark.parametrize("method", ["L-BFGS-B", "CG"])
 names = pytest.mark.parametrize("name", ["lbfgs", "cg"])

@@ -193,21 +193,6 @@ def test_structures_agree_with_lbfgs(name: str) -> None:
     assert primal * (1 - 1e-2) <= bounds["sag"].dual <= primal * (1 + 1e-5)
 
 
-@ways
-def test_same_seed_same_bits(options: dict[str, Any]) -> None:
-    def final(seed: int) -> bytes:
-        problem = random_problem(5)
-        learner = build("sag", problem, LearnerConfig(c=2.0, seed=seed), **options)
-        state = learner.initialise()
-        for _ in range(4):
-            learner.iterate(state)
-        assert state.scale == 1.0
-        return problem.v.tobytes()
-
-    assert final(1) == final(1)
-    assert final(1) != final(2)
-
-
 def test_strong_regularisation_puts_w_together_in_a_pass() -> None:
     """The factor of x falls by 1 - C / (n L + C) a visit, and would leave what numbers can hold."""
     learner = SAG(problem := random_problem(1), SAGConfig(c=1e6))

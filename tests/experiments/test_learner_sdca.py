@@ -30,9 +30,8 @@ from egparse.experiments.learners.sdca import (
     _rise,
 )
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.registry import build
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
 INF = math.inf

@@ -14,7 +14,7 @@ from egparse.errors import EgparseError
 from egparse.fitting.optimise import optimise
 from egparse.fitting.prepared import Best, Prepared
 from egparse.fitting.progress import Iteration, Step
-from egparse.learners.certificate import Certificate
+from egparse.learners.learner import Certificate
 
 INF = math.inf
 

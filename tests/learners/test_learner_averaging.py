@@ -13,8 +13,7 @@ from learners.small_problems import sequences, trees
 
 from egparse.learners.averaging import WeightAverage
 from egparse.learners.dca import DCA, DCAConfig
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read, write
+from egparse.learners.problem import Problem, read, write
 from egparse.types import Floats
 
 PROBLEMS: dict[str, Callable[[], Problem]] = {

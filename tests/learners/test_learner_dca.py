@@ -22,8 +22,7 @@ from tolerances import eps_of, rounding
 from egparse.errors import EgparseError
 from egparse.learners.dca import DCA, DCAConfig, DCAState
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read, squared_norm, write
+from egparse.learners.problem import Problem, read, squared_norm, write
 from egparse.structures.second_order.arc_graph import mark_tree
 from egparse.structures.second_order.loopy import Schedule
 from egparse.structures.second_order.projective_log import best_tree

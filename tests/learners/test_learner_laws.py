@@ -17,12 +17,10 @@ from learners.small_problems import sequences, trees
 from egparse.errors import ConfigError
 from egparse.fitting.choose_learner import LOSSES
 from egparse.fitting.states import opened, restore_learner, saved_learner, write_record
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import PERCEPTRON, Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.registry import LEARNERS, build
-from egparse.learners.vectors import squared_norm
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "eg-online": [{}, {"published": True}, {"search": "quadratic", "curvature": 2.0}],

@@ -20,8 +20,7 @@ from tolerances import eps_of, rounding
 from egparse.errors import EgparseError
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.mira import FULL, MIRA, MIRAConfig, hildreth
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read, squared_norm
+from egparse.learners.problem import Problem, read, squared_norm
 from egparse.types import Floats
 
 INF = math.inf

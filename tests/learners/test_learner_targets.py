@@ -21,9 +21,8 @@ from egparse.learners.completion import (
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.offset_problem import OffsetProblem
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read
 from egparse.learners.registry import FROM_DISTRIBUTIONS, build
-from egparse.learners.vectors import read
 from egparse.types import Floats, Longs, Mask
 
 EXACT = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")

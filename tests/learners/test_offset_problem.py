@@ -16,9 +16,8 @@ from tolerances import DOUBLE, bracket, rounding, stored_slack
 
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.offset_problem import OffsetProblem, scores_of
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read, write
 from egparse.learners.registry import build
-from egparse.learners.vectors import read, write
 from egparse.types import Floats
 
 MARGIN = (math.inf, 1.0)

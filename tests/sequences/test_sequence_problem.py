@@ -22,8 +22,8 @@ from egparse.experiments.chains.problem import HigherOrderProblem, observed_ngra
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED
+from egparse.learners.problem import read, size, squared_norm, write
 from egparse.learners.registry import build
-from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.sequences.problem import SequenceProblem
 from egparse.sequences.task import observed_bigrams
 from egparse.types import Floats

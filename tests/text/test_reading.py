@@ -1,5 +1,5 @@
 """Reading text by a tokeniser or by spaCy's rules: the text can be given back, whatever it is,
-however it comes.
+however it comes; and the language of a corpus, by the name of its file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from text.small_tokeniser import small_tokeniser, text_of
 from egparse.errors import CorpusError, EgparseError
 from egparse.io import spacy_rules
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.io.spacy_rules import MAX_RUN
-from egparse.sentences import Sentence, blanks_after, escaped, unescaped
+from egparse.io.spacy_rules import MAX_RUN, NEUTRAL
+from egparse.sentences import Sentence, Source, blanks_after, escaped, unescaped
 from egparse.text import reading as module
 from egparse.text.reading import MAX_CHARACTERS, TOKEN_RANGE, PlainText, TextReader
-from egparse.text.rules import MAX_WORDS
+from egparse.text.rules import MAX_WORDS, Found, check_language, find_language, languages
 
 ODD = "ab.Z'1 \n\r\t-,\u00a0\u200b\u2028\x85\x0b|\\_=\u00e9\u6f22\U0001f600\u200d\ufe0f\x00\x07@:/"
 TEXTS = st.text(st.sampled_from(ODD), max_size=80)
@@ -341,3 +341,36 @@ def test_text_without_line_ends_takes_linear_time() -> None:
         return lines_run(lambda: list(read_text("ab cd" * (length // 5), "xx")))
 
     assert run(400_000) < 5 * run(100_000)
+
+
+def in_file(name: str) -> list[Sentence]:
+    source = Source(f"/corpora/{name}", 1, ("1\tx",), (0,))
+    return [Sentence(forms=("x",), source=source)]
+
+
+def test_the_name_of_a_treebank_says_it() -> None:
+    for name, code in (
+        ("fr_sequoia-ud-train.conllu", "fr"),
+        ("de_hdt-ud-train-a-1.conllu", "de"),
+        ("en_sample-train.conllu", "en"),
+        ("grc_proiel-ud-dev.conllu.gz", "grc"),
+        ("no_bokmaal-ud-train.conllu", "nb"),
+        ("no_nynorsk-ud-train.conllu", "nn"),
+    ):
+        assert find_language(in_file(name)) == Found(code, "by the name of the file")
+    found = find_language(in_file("cop_scriptorium-ud-train.conllu"))
+    assert (found.code, "no rules for cop" in found.reason) == (NEUTRAL, True)
+
+
+def test_other_names_and_files_that_disagree_say_nothing() -> None:
+    for name in ("mine.conllu", "en.conllu", "my_train.conllu", "training-1.txt"):
+        assert not find_language(in_file(name)).sure
+    both = [*in_file("fr_sequoia-ud-train.conllu"), *in_file("de_gsd-ud-train.conllu")]
+    assert not find_language(both).sure
+    assert find_language([Sentence(forms=("a", "b"))]) == find_language([])
+    assert find_language([]).code == NEUTRAL
+
+
+def test_languages_that_packages_register_are_known() -> None:
+    check_language("en")
+    assert {"en", "fr", "xx"} <= set(languages())

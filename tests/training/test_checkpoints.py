@@ -91,7 +91,7 @@ def made(trained: Trained, path: Path) -> bytes:
     return path.read_bytes()
 
 
-NIGHTLY = set(RUNS) - {"base", "two jobs", "perceptron"}
+NIGHTLY = set(RUNS) - {"base", "two jobs"}
 
 
 @pytest.mark.parametrize(

@@ -12,14 +12,7 @@ import typer
 
 from egparse.cli import tables
 from egparse.cli.files import STANDARD, Kind, check_output, opened, require_file
-from egparse.cli.notices import (
-    INTERRUPTED,
-    Say,
-    announce_compilation,
-    complain,
-    say,
-    silence,
-)
+from egparse.cli.notices import INTERRUPTED, Say, announce_compilation, complain, say, silence
 from egparse.cli.options import FROM_0, FROM_1, INPUTS, InputFormat
 from egparse.cli.process import interruptible, uninterrupted
 from egparse.errors import CorpusError, EgparseError

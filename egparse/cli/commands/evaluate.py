@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +19,7 @@ from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
+    from egparse.evaluation.significance import PairedDifference
     from egparse.sentences import Sentence
 
 
@@ -161,21 +162,29 @@ def evaluate(
         raise EgparseError(f"{option}: expected --from words, got --from text")
     asked = _Options(from_, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
     _check_files(gold_path, [system, *([other] if other else [])])
+    from egparse.evaluation.report import report_as_json
+    from egparse.evaluation.significance import compare_reports, comparison_as_json
+
     with warnings_shown(quiet=json_):
         sentences = _sentences(gold_path, asked)
         report = system.report(sentences, asked)
+        scored = [(system, report)]
+        differences = {}
         if other is not None:
             with _named(other):
-                other_report = other.report(sentences, asked)
-            compared = _Comparison(system, other, report, other_report, asked)
+                scored.append((other, other.report(sentences, asked)))
+            differences = compare_reports(report, scored[1][1], resamples=bootstrap, seed=seed)
     if json_:
-        from egparse.evaluation.report import report_as_json
-
-        print(tables.as_json(report_as_json(report) if other is None else compared.as_json()))
+        found = report_as_json(report)
+        for second, its_report in scored[1:]:
+            found["against"] = {"system": second.name, **report_as_json(its_report)}
+            found["comparison"] = comparison_as_json(differences)
+        print(tables.as_json(found))
     else:
-        text = system.text(report, asked) if other is None else compared.text()
-        size = tables.amount(report.sentences, report.words)
-        print(f"{gold_path}: {size}\n{text}")
+        text = (
+            system.text(report, asked) if other is None else _compared(scored, differences, asked)
+        )
+        print(f"{gold_path}: {tables.amount(report.sentences, report.words)}\n{text}")
 
 
 def _check_files(gold: Path, systems: list[_System]) -> None:
@@ -188,50 +197,23 @@ def _check_files(gold: Path, systems: list[_System]) -> None:
     check_output(None, Kind.JSON, inputs)
 
 
-class _Comparison:
-    """Two systems, their reports, and the differences between them."""
-
-    def __init__(
-        self,
-        first: _System,
-        second: _System,
-        first_report: Report,
-        second_report: Report,
-        asked: _Options,
-    ) -> None:
-        from egparse.evaluation.significance import compare_reports
-
-        self.systems = [("A", first, first_report), ("B", second, second_report)]
-        self.asked = asked
-        self.differences = compare_reports(
-            first_report, second_report, resamples=asked.bootstrap, seed=asked.seed
-        )
-
-    def text(self) -> str:
-        """The table of differences; with --details all tables of both systems after it."""
-        asked = self.asked
-        given = asked.gold_tags and any(system.is_model for _, system, _ in self.systems)
-        parts = [f"{key}: {system.described(asked)}" for key, system, _ in self.systems]
-        parts += ["", comparison_table(self.differences, gold_tags=given)]
-        if asked.bootstrap:
-            parts += ["", COMPARISON_LEGEND]
-            parts += [f"resamples      {asked.bootstrap:,} of {self.systems[0][2].unit}s"]
-        if asked.details:
-            for key, system, report in self.systems:
-                parts += ["", f"{key}: {system.text(report, asked)}"]
-        return "\n".join(parts)
-
-    def as_json(self) -> dict[str, Any]:
-        """The report of the first system, the report of the second, and the differences."""
-        from egparse.evaluation.report import report_as_json
-        from egparse.evaluation.significance import comparison_as_json
-
-        (_, _, report), (_, other, other_report) = self.systems
-        return {
-            **report_as_json(report),
-            "against": {"system": other.name, **report_as_json(other_report)},
-            "comparison": comparison_as_json(self.differences),
-        }
+def _compared(
+    scored: Sequence[tuple[_System, Report]],
+    differences: Mapping[str, PairedDifference],
+    asked: _Options,
+) -> str:
+    """The table of differences; with --details all tables of both systems after it."""
+    named = list(zip("AB", scored, strict=True))
+    given = asked.gold_tags and any(system.is_model for system, _ in scored)
+    parts = [f"{key}: {system.described(asked)}" for key, (system, _) in named]
+    parts += ["", comparison_table(differences, gold_tags=given)]
+    if asked.bootstrap:
+        parts += ["", COMPARISON_LEGEND]
+        parts += [f"resamples      {asked.bootstrap:,} of {scored[0][1].unit}s"]
+    if asked.details:
+        for key, (system, report) in named:
+            parts += ["", f"{key}: {system.text(report, asked)}"]
+    return "\n".join(parts)
 
 
 def _model(path: Path) -> _System:

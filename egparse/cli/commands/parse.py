@@ -6,12 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
-from egparse.cli.notices import (
-    announce_compilation,
-    complain,
-    say,
-    warnings_shown,
-)
+from egparse.cli.notices import announce_compilation, complain, say, warnings_shown
 from egparse.cli.options import (
     FROM_0,
     FROM_1,

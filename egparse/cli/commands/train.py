@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from egparse.cli import completion, corpora, progress, tables
-from egparse.cli.corpora import Corpora
+from egparse.cli import completion, progress, tables
 from egparse.cli.files import Kind, check_output
 from egparse.cli.notices import (
     INTERRUPTED,
@@ -29,20 +28,25 @@ from egparse.cli.progress import FINAL_HEADINGS, Standings, scored_together, wit
 from egparse.cli.scores import score_table
 from egparse.cli.training import (
     Checkpoints,
+    Corpora,
     History,
+    described,
     facts_of_files,
     folder_of,
+    held_out,
     history_path,
     limited_memory,
+    say_what_tokens_are,
     shards_of,
     size_of,
+    with_language,
 )
 from egparse.layers import MORPHOLOGY
 
 if TYPE_CHECKING:
     from egparse.config.sections import TrainConfig
     from egparse.evaluation.report import Report
-    from egparse.fitting.progress import Iteration, Listener, Step
+    from egparse.fitting.progress import Iteration, Step
     from egparse.pipeline.model import Model
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
@@ -146,18 +150,17 @@ def train(
     check_output(history, Kind.HISTORY, read.inputs, force=replaces)
     check_output(History(output).part, Kind.HISTORY, read.inputs, force=True)
     given = {"seed": seed, "jobs": workers or _count_of(jobs), "language": language}
-    table = _settings_table(read, set_, learner) | {
-        name: value for name, value in given.items() if value is not None
-    }
-    settings, source = _settings(table, str(config) if config else "configuration", base)
+    table = read.table([*_learners(learner), *(set_ or [])])  # --set overrides --learner
+    table |= {name: value for name, value in given.items() if value is not None}
+    settings, source = _settings(table, read.name_of_settings, base)
     tell = silence if quiet else say
     with (
         shards_of(engine, workers, ray_address),
         warnings_shown(quiet),
-        progress.shown(quiet) as listener,
+        progress.shown(quiet) as standings,
         limited_memory(limit, tell),
     ):
-        done = _train(read, output, settings, source, checkpoints, tell, listener)
+        done = _train(read, output, settings, source, checkpoints, tell, standings)
     print(tables.as_json(_as_json(done)) if json_ else _summary(done))
     if done.trained.interrupted:
         raise typer.Exit(INTERRUPTED)
@@ -181,19 +184,10 @@ class _Training(NamedTuple):
     base_report: Report | None = None
 
 
-def _settings_table(
-    read: Corpora, override: list[str] | None, learner: str | None
-) -> dict[str, Any]:
-    from egparse.config.reading import load_table, put
+def _learners(name: str | None) -> list[str]:
     from egparse.config.sections import TASK_SECTIONS
 
-    learners = []
-    if learner is not None:  # --set overrides --learner
-        learners = [f"{section}.learner={json.dumps(learner)}" for section in TASK_SECTIONS]
-    table = load_table(read.config, [*learners, *(override or [])])
-    if read.classes:
-        put(table, "classes.tables", list(read.classes))
-    return table
+    return [] if name is None else [f"{one}.learner={json.dumps(name)}" for one in TASK_SECTIONS]
 
 
 def _settings(
@@ -222,7 +216,7 @@ def _train(
     base: Base | None,
     checkpoints: Checkpoints,
     say: Say,
-    listener: Listener,
+    standings: Standings,
 ) -> _Training:
     """Read, train, write the model and its history, and evaluate on the development part.
 
@@ -236,9 +230,9 @@ def _train(
 
     config = check_settings(config)
     corpus, dev = read.read(config, say, holds_out=base is None)
-    config = corpora.with_language(config, corpus.sentences, say)
+    config = with_language(config, corpus.sentences, say)
     if base is None:  # which keeps what it has for plain text
-        corpora.say_what_tokens_are(config, corpus.sentences, say)
+        say_what_tokens_are(config, corpus.sentences, say)
     announce_compilation(say)
     from egparse.training import run as training
 
@@ -248,14 +242,13 @@ def _train(
 
         count = len(corpus.sentences)
         if dev is None and config.hold_out > 0:
-            say(corpora.held_out(count, continuation.share_held_out(count, config)))
+            say(held_out(count, continuation.share_held_out(count, config)))
         layers = continuation.layers_to_continue(base.model, corpus.sentences, config)
         say(
             f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
             f"{', '.join(layers)}"
         )
         train_on = partial(continuation.continue_training, base)
-    standings = Standings()
     with interruptible(), History(output) as history:
         journal = None
         if checkpoints.wanted:
@@ -264,8 +257,8 @@ def _train(
             train_on = partial(train_on, journal=journal)
 
         def listen(event: Iteration | Step) -> None:
-            for each in (standings, history, listener):
-                each(event)
+            standings(event)
+            history(event)
 
         try:
             trained = train_on(corpus.sentences, dev and dev.sentences, config, listen)
@@ -363,7 +356,7 @@ def _summary(done: _Training) -> str:
     bounds = without_bound(
         {task: settings[task]["learner"] for task in done.standings.without_bound()}
     )
-    components, is_joint = done.trained.model.components, MORPHOLOGY in done.standings.tasks
+    components, is_joint = (done.trained.model.components, MORPHOLOGY in done.standings.tasks)
     together = scored_together(components[MORPHOLOGY].layers if is_joint else ())
     parts = [
         tables.section(
@@ -372,11 +365,8 @@ def _summary(done: _Training) -> str:
         )
     ]
     if done.report is not None:
-        held_out = ", held out" if done.trained.held_out else ""
-        title = (
-            f"Development part{held_out}, from the words alone: "
-            f"{corpora.described(done.trained.dev)}"
-        )
+        held = ", held out" if done.trained.held_out else ""
+        title = f"Development part{held}, from the words alone: {described(done.trained.dev)}"
         parts.append(tables.section(title, score_table(done.report)))
     if done.report is not None and done.base_report is not None:
         parts.append(

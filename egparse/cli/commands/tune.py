@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from egparse.cli import progress, tables
-from egparse.cli.corpora import Corpora
 from egparse.cli.files import Kind, check_distinct, check_output, opened
 from egparse.cli.notices import (
     INTERRUPTED,
@@ -26,6 +25,7 @@ from egparse.cli.notices import (
 )
 from egparse.cli.options import CorpusFormat
 from egparse.cli.process import interruptible, uninterrupted
+from egparse.cli.training import Corpora
 from egparse.errors import EgparseError, import_with_extra
 from egparse.storage.files import write_atomically
 
@@ -115,12 +115,9 @@ def tune(
         check_output(plot, Kind.FIGURE, read.inputs, force=force)
         check_plottable(plot)
     check_distinct([path for path in (output, plot) if path is not None])
-    from egparse.config.reading import load_table, put, read_config
+    from egparse.config.reading import read_config
 
-    table = load_table(config, set_ or [])
-    if classes:
-        put(table, "classes.tables", classes)
-    settings = read_config(table, str(config) if config else "configuration")
+    settings = read_config(read.table(set_ or []), read.name_of_settings)
     if seed is not None:
         settings = replace(settings, seed=seed)
     from egparse.training.tune import path_around

@@ -13,14 +13,7 @@ import typer
 from egparse.cli import tables
 from egparse.cli.files import Kind, check_output, opened
 from egparse.cli.notices import announce_compilation, say, warnings_shown
-from egparse.cli.options import (
-    FROM_0,
-    FROM_1,
-    MODEL,
-    PLAIN,
-    InputFormat,
-    model_and_input,
-)
+from egparse.cli.options import FROM_0, FROM_1, MODEL, PLAIN, InputFormat, model_and_input
 from egparse.errors import EgparseError, did_you_mean
 
 if TYPE_CHECKING:

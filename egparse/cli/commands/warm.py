@@ -10,9 +10,7 @@ from egparse.errors import EgparseError
 
 
 def warm(
-    all_processors: bool = False,
-    jobs: Annotated[int | None, FROM_1] = None,
-    quiet: bool = False,
+    all_processors: bool = False, jobs: Annotated[int | None, FROM_1] = None, quiet: bool = False
 ) -> None:
     """Compile beforehand what this installation can need.
 

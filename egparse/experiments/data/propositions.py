@@ -11,8 +11,7 @@ from egparse.experiments.learners.sdca import DualStep
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.losses import Loss
 from egparse.learners.mira import MIRA, MIRAConfig
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read
+from egparse.learners.problem import Problem, read
 from egparse.structures.second_order.arc_graph import lay_out, mark_tree
 from egparse.structures.second_order.loopy import Schedule, propagate, workspace
 from egparse.structures.second_order.projective import inside_outside

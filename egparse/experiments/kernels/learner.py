@@ -22,8 +22,7 @@ from egparse.experiments.kernels.perceptron import Training, Weighting
 from egparse.experiments.kernels.problem import KernelProblem
 from egparse.experiments.kernels.strings import Subsequence
 from egparse.experiments.kernels.trees import Fragments
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.perceptron import require_perceptron_loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats

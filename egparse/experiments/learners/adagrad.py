@@ -34,11 +34,9 @@ from annotated_types import Interval
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, OnlineLearner, UnscaledState
-from egparse.learners.problem import Problem
+from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner, UnscaledState
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Arrays, Divergence, copies, restore
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
 
 _DELTA = 1e-8  # of h: a weight without any gradient goes to 0

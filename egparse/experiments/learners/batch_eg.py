@@ -36,11 +36,9 @@ from annotated_types import Interval
 
 from egparse.errors import EgparseError
 from egparse.experiments.learners.published_eg import Start, squared_radii
-from egparse.learners.certificate import Certificate
 from egparse.learners.eg.online import require_dual_loss
-from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.learners.problem import Problem, squared_norm
 from egparse.types import Floats
 
 _ROUNDING = 8.0  # times the relative precision of v: a smaller fall of the dual counts as none

@@ -37,11 +37,9 @@ import numpy as np
 from annotated_types import Interval
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
-from egparse.learners.design import DesignMatrix
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
-from egparse.learners.problem import Problem
+from egparse.learners.problem import DesignMatrix, Problem
 from egparse.types import Floats, Longs, Mask
 
 

@@ -38,11 +38,9 @@ from annotated_types import Interval
 from scipy import sparse
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read, write
+from egparse.learners.problem import Problem, read, write
 from egparse.types import Floats, Longs
 
 _NO_WEIGHT = 1e-9  # interior points are never 0; smaller weights of planes are set to 0

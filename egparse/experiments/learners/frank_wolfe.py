@@ -39,11 +39,9 @@ from annotated_types import Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.active_sets import ActiveSet, Key
 from egparse.learners.averaging import WeightAverage
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, OnlineLearner
+from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import squared_norm
+from egparse.learners.problem import Problem, squared_norm
 from egparse.types import Floats, Longs, Singles
 
 Steps = Literal["plain", "pairwise", "away"]

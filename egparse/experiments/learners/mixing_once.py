@@ -29,13 +29,11 @@ from egparse.experiments.learners.shards import (
     deal,
     shared_like,
 )
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.registry import build, check_settings
 from egparse.learners.sgd import Arrays, restore
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
 
 TO_THE_END = ("eg-online", "eg-batch", "lbfgs", "parallel-gradient", "cutting-plane")

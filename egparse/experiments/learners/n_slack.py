@@ -33,11 +33,9 @@ from annotated_types import Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.frank_wolfe import nearest_structure
 from egparse.experiments.learners.working_sets import WorkingSets
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import HINGE
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import size, write
+from egparse.learners.problem import Problem, size, write
 from egparse.types import Floats
 
 

@@ -18,13 +18,11 @@ from annotated_types import Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.processes import on_shards
 from egparse.experiments.learners.shards import compile_kernels, copy_weights, deal, shared_like
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read, size, write
 from egparse.learners.sgd import Arrays, copies
 from egparse.learners.shards.cocoa import Transport
-from egparse.learners.vectors import read, size, write
 from egparse.types import Floats, Longs
 
 

@@ -34,14 +34,12 @@ from egparse.experiments.learners.shards import (
     deal,
     shared_like,
 )
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import PERCEPTRON, Loss
 from egparse.learners.perceptron import Perceptron, PerceptronConfig
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import SGD, Arrays, SGDConfig, copies, restore
 from egparse.learners.shards.cocoa import Transport
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats
 
 

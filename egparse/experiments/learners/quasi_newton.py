@@ -36,12 +36,10 @@ from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.parallel_gradient import gather_from
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read, size, squared_norm, write
 from egparse.learners.shards.cocoa import Transport
-from egparse.learners.vectors import read, size, squared_norm, write
 from egparse.types import Floats
 
 Method = Literal["L-BFGS-B", "CG"]

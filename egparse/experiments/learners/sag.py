@@ -60,12 +60,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Divergence
-from egparse.learners.vectors import squared_norm
 from egparse.types import Floats, Longs
 
 _LEAST_SCALE = 1e-4  # of p; below it w is put into x

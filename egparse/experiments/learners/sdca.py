@@ -65,8 +65,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
-from egparse.learners.learner import LearnerConfig, OnlineLearner, sum_of_losses
+from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner, sum_of_losses
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Shorts, Singles

@@ -20,8 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from egparse.errors import EgparseError
-from egparse.learners.problem import Problem
-from egparse.learners.vectors import read, squared_norm, write
+from egparse.learners.problem import Problem, read, squared_norm, write
 from egparse.types import Floats
 
 _ROUNDS = 200

@@ -14,9 +14,8 @@ import numpy as np
 
 from egparse.experiments.learners.parallel_gradient import GradientConfig, ParallelGradient
 from egparse.learners.learner import LearnerConfig
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read, write
 from egparse.learners.registry import build
-from egparse.learners.vectors import read, write
 
 _STEP = 1e-5
 _STARTS = 3

@@ -22,8 +22,8 @@ from egparse.experiments.learners.parallel_gradient import GradientConfig, Paral
 from egparse.experiments.lectures.generative import held_vectors
 from egparse.experiments.lectures.tasks import Digits
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.problem import read, write
 from egparse.learners.registry import build
-from egparse.learners.vectors import read, write
 from egparse.types import Floats
 
 _STRENGTH = 0.01  # C for each example

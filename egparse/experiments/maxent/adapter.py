@@ -31,10 +31,8 @@ from egparse.experiments.maxent.learner import MaxentLearner, MaxentState
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
 from egparse.experiments.maxent.scgis import SCGIS
 from egparse.experiments.maxent.tron import TrustRegionNewton
-from egparse.learners.certificate import Certificate
-from egparse.learners.design import DesignMatrix
-from egparse.learners.learner import Learner, LearnerConfig
-from egparse.learners.problem import Problem
+from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.learners.problem import DesignMatrix, Problem
 from egparse.types import Floats
 
 _VARIABLES = ("alpha", "_probabilities", "_random")

@@ -39,9 +39,14 @@ import numpy as np
 from annotated_types import Ge, Interval
 
 from egparse.errors import ConfigError
-from egparse.learners.certificate import Certificate
 from egparse.learners.eg.step import FLOOR, HINGED, PLAIN, WEIGHTED, DualVariables, StepRule
-from egparse.learners.learner import LearnerConfig, OnlineLearner, in_blocks, over_views
+from egparse.learners.learner import (
+    Certificate,
+    LearnerConfig,
+    OnlineLearner,
+    in_blocks,
+    over_views,
+)
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask, Singles

@@ -25,8 +25,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.certificate import Certificate
 from egparse.learners.eg.online import EGState, OnlineEG
+from egparse.learners.learner import Certificate
 
 _ROUNDING = 1e-4
 """A primal below the dual by more than this fraction is an error, and not the rounding of v, which

@@ -19,9 +19,7 @@ from egparse.service.pages.dependency_drawing import (
 )
 from egparse.service.pages.words import (
     as_text,
-    differs_in_head,
-    differs_in_label,
-    differs_in_tag,
+    differs,
     expected_accuracy,
     html,
     label_of,
@@ -207,8 +205,7 @@ def _differences(view: View, options: Options) -> Mapping[tuple[str, str], int]:
     _, sentence, compared = view
     words, layers = range(len(sentence)), shown_layers(sentence, options.layers)
     differing = {
-        layer: sum(differs_in_tag(sentence, compared, word, layer) for word in words)
-        for layer in layers
+        layer: sum(differs(sentence, compared, word, layer) for word in words) for layer in layers
     }
     lemmas = differing.pop("lemmas", 0)
     spans = (
@@ -217,8 +214,8 @@ def _differences(view: View, options: Options) -> Mapping[tuple[str, str], int]:
         else ()
     )
     return {
-        ("head", "heads"): sum(differs_in_head(sentence, compared, word) for word in words),
-        ("label", "labels"): sum(differs_in_label(sentence, compared, word) for word in words),
+        ("head", "heads"): sum(differs(sentence, compared, word, "heads") for word in words),
+        ("label", "labels"): sum(differs(sentence, compared, word, "deprels") for word in words),
         ("tag", "tags"): sum(differing.values()),
         ("lemma", "lemmas"): lemmas,
         ("entity on one side", "entities on one side"): len(spans),

@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
 from egparse.service.pages.words import (
     WORD_LAYERS,
     as_text,
-    differs_in_head,
-    differs_in_label,
-    differs_in_tag,
+    differs,
     label_of,
     node,
     opacity,
@@ -95,7 +93,7 @@ def draw(
     Heads and labels that differ from those of ``compared`` are marked, and its arcs are drawn too.
     """
     words = min(words, len(sentence))
-    arcs = [*_arcs(sentence, words), *_other_arcs(sentence, compared, words)]
+    arcs = list(_arcs(sentence, compared, words))
     drawn = [arc for arc in arcs if 0 < arc.head <= words]
     below = [_lines(sentence, layers, word) for word in range(words)]
     svg = _displacy(sentence, drawn, words, [text for lines in below for _, text in lines])
@@ -144,17 +142,13 @@ def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
     return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
 
 
-def _arcs(sentence: Sentence, words: int) -> Iterator[_Arc]:
-    """The arcs to the first ``words`` words."""
+def _arcs(sentence: Sentence, compared: Sentence | None, words: int) -> Iterator[_Arc]:
+    """The arcs to the first ``words`` words, and other heads of the other annotation."""
     for word, head in enumerate(islice(sentence.heads, words)):
         if head != MISSING_HEAD:
             yield _Arc(word, head, label_of(sentence, word))
-
-
-def _other_arcs(sentence: Sentence, compared: Sentence | None, words: int) -> Iterator[_Arc]:
-    """The arcs of the other annotation whose heads differ."""
     for word in range(words):
-        if compared is not None and differs_in_head(sentence, compared, word):
+        if compared is not None and differs(sentence, compared, word, "heads"):
             yield _Arc(word, compared.heads[word], label_of(compared, word), of_input=True)
 
 
@@ -164,7 +158,7 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, below: Sequence[
 
     displaCy escapes forms, but not labels.
     """
-    from spacy import displacy
+    from spacy.displacy.render import DependencyRenderer
 
     forms = [_shortened(form) for form in islice(sentence.forms, words)]
     word_table = [{"text": form, "tag": ""} for form in forms]
@@ -191,14 +185,31 @@ def _displacy(sentence: Sentence, arcs: list[_Arc], words: int, below: Sequence[
             "arrow_width": _ARROW_WIDTH,
             "arrow_spacing": spacing,
         }
-        markup = displacy.render(drawing, style="dep", manual=True, jupyter=False, options=options)
-        svg = parsed(markup)
+        renderer = DependencyRenderer(options=options)
+        renderer.get_levels = _levels_of  # type: ignore[method-assign]
+        svg = parsed(renderer.render([drawing]).strip())
         # displaCy moves the ends of low arcs to the left by a quarter of the spacing a level: too
         # far in deep trees.
         limit = 4 * _FARTHEST * distance / max(1, *_levels(svg.findall("g")), 1)
         if spacing <= limit:
             return svg
         spacing = limit
+
+
+def _levels_of(arcs: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int, str], int]:
+    """Levels as displaCy gives them, the shortest arc first; but in place of the order of hashes,
+    which differs from run to run, arcs of one length are taken from left to right.
+    """
+    levels: dict[tuple[int, int, str], int] = {}
+    highest = [0] * max((arc["end"] for arc in arcs), default=0)
+    different = {tuple(sorted(arc.items())): arc for arc in arcs}.values()
+    for arc in sorted(different, key=lambda arc: (arc["end"] - arc["start"], arc["start"])):
+        words = range(arc["start"], arc["end"])
+        level = 1 + max(highest[word] for word in words)
+        for word in words:
+            highest[word] = level
+        levels[arc["start"], arc["end"], arc["label"]] = level
+    return levels
 
 
 def _distance(forms: Sequence[str], below: Sequence[str], arcs: Sequence[_Arc]) -> int:
@@ -273,9 +284,9 @@ def _add_lines(
     y: float,
 ) -> None:
     """Write a word's value in a layer below the word, shaded, and marked if it differs."""
-    differs = differs_in_tag(sentence, compared, word, layer)
+    is_other = differs(sentence, compared, word, layer)
     attributes = {
-        "class": "displacy-tag wrong" if differs else "displacy-tag",
+        "class": "displacy-tag wrong" if is_other else "displacy-tag",
         "x": token.findall("tspan")[0].attrib["x"],
         "fill-opacity": f"{opacity(probability(sentence, layer, word)):.2f}",
     }
@@ -306,7 +317,7 @@ def _word_lines(sentence: Sentence, word: int, compared: Sentence | None) -> Ite
         tag = tag_of(sentence, layer, word)
         if tag != MISSING:
             line = f"{name} {tag}" + _in_brackets(probability(sentence, layer, word))
-            if compared is not None and differs_in_tag(sentence, compared, word, layer):
+            if compared is not None and differs(sentence, compared, word, layer):
                 line += f"; input: {tag_of(compared, layer, word)}"
             yield line
 
@@ -359,13 +370,13 @@ def _annotate_arc(
                 text.set("fill-opacity", f"{opacity(label):.2f}")
         lines += [f"head {shown(head)}"] if head is not None else []
         lines += [f"label, given the head, {shown(label)}"] if label is not None else []
-        if compared is not None and differs_in_head(sentence, compared, arc.word):
+        if compared is not None and differs(sentence, compared, arc.word, "heads"):
             kind = " wrong"
             other = compared.heads[arc.word]
             lines.append(
                 f"input: {arc_text(sentence, arc.word, other, label_of(compared, arc.word))}"
             )
-        elif compared is not None and differs_in_label(sentence, compared, arc.word):
+        elif compared is not None and differs(sentence, compared, arc.word, "deprels"):
             kind = " wrong-label"
             lines.append(f"input: {label_of(compared, arc.word)}")
     group.set("class", "displacy-arrow" + kind)

@@ -108,28 +108,13 @@ def label_of(sentence: Sentence, word: int) -> str:
     return "" if label == MISSING else label
 
 
-def differs_in_head(sentence: Sentence, compared: Sentence | None, word: int) -> bool:
-    """Whether both annotations have a head for the word, and different ones."""
-    if compared is None or not compared.heads or not sentence.heads:
-        return False
-    first, other = sentence.heads[word], compared.heads[word]
-    return MISSING_HEAD not in (first, other) and first != other
-
-
-def differs_in_label(sentence: Sentence, compared: Sentence | None, word: int) -> bool:
-    """Whether both annotations have a label for the word's arc, and different ones."""
-    if compared is None:
-        return False
-    first, other = label_of(sentence, word), label_of(compared, word)
-    return bool(first and other) and first != other
-
-
-def differs_in_tag(sentence: Sentence, compared: Sentence | None, word: int, layer: str) -> bool:
+def differs(sentence: Sentence, compared: Sentence | None, word: int, layer: str) -> bool:
     """Whether both annotations have a value for the word in a layer, and different ones."""
     if compared is None:
         return False
-    first, other = tag_of(sentence, layer, word), tag_of(compared, layer, word)
-    return MISSING not in (first, other) and first != other
+    columns = [getattr(one, layer) for one in (sentence, compared)]
+    first, other = (column[word] if column else MISSING for column in columns)
+    return first != other and not {first, other} & {MISSING, MISSING_HEAD}
 
 
 def shown_layers(sentence: Sentence, asked: Sequence[str] | None = None) -> tuple[str, ...]:

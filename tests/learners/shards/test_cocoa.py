@@ -28,7 +28,7 @@ from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, divide
 from egparse.learners.losses import NAMED, Loss
 from egparse.learners.offset_problem import OffsetProblem
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read, squared_norm
 from egparse.learners.shards.changes import Change, FlatVector
 from egparse.learners.shards.cocoa import (
     Arguments,
@@ -40,7 +40,6 @@ from egparse.learners.shards.cocoa import (
     in_turn,
     sharded,
 )
-from egparse.learners.vectors import read, squared_norm
 
 C = 2.0
 DIGITS = rounding(1000, eps=SINGLE)

@@ -26,7 +26,7 @@ from learners.small_problems import FAMILY, trees
 from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
 from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, read
 from egparse.learners.shards.cocoa import (
     LocalDCA,
     Round,
@@ -35,7 +35,6 @@ from egparse.learners.shards.cocoa import (
     ShardsConfig,
     in_turn,
 )
-from egparse.learners.vectors import read
 from egparse.types import Floats
 
 CONFIG = DCAConfig(c=C)

@@ -60,7 +60,7 @@ def test_scripts_as_they_are_written(form: str, lemma: str, script: str) -> None
     assert is_script(script)
 
 
-@examples(500)
+@examples(200)
 @given(STRINGS, STRINGS)
 def test_a_script_gives_back_what_it_was_made_of(form: str, lemma: str) -> None:
     script = script_of(form, lemma)

@@ -118,3 +118,11 @@ def test_the_layers_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert not hasattr(dependency_drawing, "shown_layers")
     annotation_page([View(1, chain(50))], title="t")
     assert calls == 2  # for the drawing and for the number of differences
+
+
+def test_levels_of_arcs_do_not_depend_on_their_order() -> None:
+    ends = [(0, 2), (1, 2), (2, 3), (0, 4), (1, 5)]
+    arcs = [{"start": start, "end": end, "label": "x", "dir": "left"} for start, end in ends]
+    levels = dependency_drawing._levels_of(arcs)
+    assert levels == dependency_drawing._levels_of(arcs[::-1] + arcs)
+    assert list(levels.values()) == [1, 1, 2, 3, 4]
