@@ -9,16 +9,13 @@ import itertools
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 from oracles.trees import all_trees, is_projective, is_single_rooted, is_tree, tree_score
-from sample_treebank import (
-    quick_model,
-    sample,
-    without,
-)
+from sample_treebank import quick_model, sample, without
 
 from egparse.errors import CorpusError, EgparseError
 from egparse.features.tag_dictionary import (
@@ -308,15 +305,10 @@ def test_what_is_given_is_kept_and_helps(every: int) -> None:
     ) -> tuple[str | int, ...]:
         return tuple(value if k % every == 0 else missing for k, value in enumerate(values))
 
+    missing = {layer: -1 if layer == "heads" else "_" for layer in model.layers}
     partial = [
-        Sentence(
-            sentence.forms,
-            **{
-                layer: masked(tuple(getattr(sentence, layer)), -1 if layer == "heads" else "_")
-                for layer in model.layers
-            },
-        )  # type: ignore[arg-type]
-        for sentence in gold
+        Sentence(one.forms, **{k: masked(tuple(getattr(one, k)), missing[k]) for k in missing})  # type: ignore[arg-type]
+        for one in gold
     ]
     found = list(model.annotate(partial, respect_input=True))
     plain = list(model.annotate(gold))
@@ -361,11 +353,7 @@ def test_labels_that_the_model_does_not_know_are_kept_and_seen_as_unknown() -> N
     model, gold = quick_model(), sample("test")[:10]
     odd = [
         Sentence(
-            s.forms,
-            upos=("NEW", *s.upos[1:]),
-            deprels=("new", *["_"] * (len(s) - 1)),
-            xpos=s.xpos,
-            feats=s.feats,
+            s.forms, (), ("NEW", *s.upos[1:]), s.xpos, s.feats, (), ("new", *"_" * (len(s) - 1))
         )
         for s in gold
     ]
@@ -423,55 +411,36 @@ def test_constraints_are_immutable_values() -> None:
     assert not Constraints({"upos": {}})
 
 
+NONE_OF_HEADS = "word 1: expected constraints on heads that leave a tree, got some that leave none"
+UNKNOWN_TYPE = "expected B-ZZZ or I-ZZZ fixed before I-ZZZ, whose type the model does not know, got"
+
+
 @pytest.mark.parametrize(
-    ("own", "text"),
+    ("fixed", "forbidden", "text"),
     [
+        ({"heads": {1: 2, 2: 1}}, {}, "number 2, word 1: expected a tree, got the cycle 1 -> 2 ->"),
         (
-            Constraints({"heads": {1: 2, 2: 1}}),
-            "sentence number 2, word 1: expected a tree, got the cycle 1 -> 2 -> 1",
+            {"heads": {1: 0, 3: 0}},
+            {},
+            "expected one root, got a second word with head 0 after word",
         ),
-        (
-            Constraints({"heads": {1: 0, 3: 0}}),
-            "sentence number 2, word 3: expected one root, got a second word with head 0 after "
-            "word 1",
-        ),
-        (
-            Constraints({"heads": {2: 2}}),
-            "word 2: expected a head other than the word itself, got 2",
-        ),
-        (Constraints({"heads": {2: 9}}), "word 2: expected a head from 0 to 3, got 9"),
-        (Constraints({"heads": {2: -1}}), "word 2: expected a head from 0 to 3, got -1"),
-        (
-            Constraints({"upos": {4: "X"}}),
-            "word 4: expected constraints on upos for words from 1 to 3, got word 4",
-        ),
-        (
-            Constraints(forbidden={"heads": {k: {0} for k in (1, 2, 3)}}),
-            "word 1: expected constraints on heads that leave a tree, got some that leave none",
-        ),
-        (
-            Constraints({"heads": {1: 2}}, {"heads": {1: {2}}}),
-            "word 1: expected a head that is not forbidden, got 2",
-        ),
-        (
-            Constraints({"xpos": {1: "DT"}}, {"xpos": {1: {"DT"}}}),
-            "expected a value in xpos that is not forbidden, got 'DT'",
-        ),
-        (
-            Constraints({"spans": {1: "I-ZZZ"}}),
-            "expected B-ZZZ or I-ZZZ fixed before I-ZZZ, whose type the model does not know, got "
-            "no tag",
-        ),
-        (
-            Constraints({"spans": {1: "S-PER"}}),
-            "word 1: expected a span tag O, B-TYPE or I-TYPE, got 'S-PER'",
-        ),
+        ({"heads": {2: 2}}, {}, "word 2: expected a head other than the word itself, got 2"),
+        ({"heads": {2: 9}}, {}, "word 2: expected a head from 0 to 3, got 9"),
+        ({"heads": {2: -1}}, {}, "word 2: expected a head from 0 to 3, got -1"),
+        ({"upos": {4: "X"}}, {}, "word 4: expected constraints on upos for words from 1 to 3, got"),
+        ({}, {"heads": {k: {0} for k in (1, 2, 3)}}, NONE_OF_HEADS),
+        ({"heads": {1: 2}}, {"heads": {1: {2}}}, "expected a head that is not forbidden, got 2"),
+        ({"xpos": {1: "DT"}}, {"xpos": {1: {"DT"}}}, "a value in xpos that is not forbidden, got "),
+        ({"spans": {1: "I-ZZZ"}}, {}, f"{UNKNOWN_TYPE} no tag"),
+        ({"spans": {1: "S-PER"}}, {}, "expected a span tag O, B-TYPE or I-TYPE, got 'S-PER'"),
     ],
 )
-def test_what_nothing_can_meet_is_refused_with_its_place(own: Constraints, text: str) -> None:
-    sentences = [Sentence(("a", "b", "c"))] * 2
+def test_what_nothing_can_meet_is_refused_with_its_place(
+    fixed: Any, forbidden: Any, text: str
+) -> None:
+    constraints = [Constraints(), Constraints(fixed, forbidden)]
     with pytest.raises(EgparseError) as fault:
-        list(quick_model().annotate(sentences, constraints=[Constraints(), own]))
+        list(quick_model().annotate([Sentence(("a", "b", "c"))] * 2, constraints=constraints))
     assert text in str(fault.value)
 
 
@@ -489,35 +458,18 @@ def test_places_in_files_are_named() -> None:
 def test_spans_that_cannot_be_valid_are_refused() -> None:
     model = quick_model()
     kind = next(tag[2:] for tag in model.columns.labels["spans"].strings if tag[0] == "I")
-    with pytest.raises(
-        EgparseError,
-        match="expected constraints on spans that leave a sequence, got some that leave none",
-    ):
-        list(
-            model.annotate(
-                [Sentence(("a", "b"))],
-                constraints=[Constraints({"spans": {1: "O", 2: f"I-{kind}"}})],
-            )
-        )
-    (found,) = model.annotate(
-        [Sentence(("a", "b"))], constraints=[Constraints({"spans": {2: f"I-{kind}"}})]
-    )
+    two, lost = [Sentence(("a", "b"))], Constraints({"spans": {1: "O", 2: f"I-{kind}"}})
+    with pytest.raises(EgparseError, match="on spans that leave a sequence, got some that leave"):
+        list(model.annotate(two, constraints=[lost]))
+    (found,) = model.annotate(two, constraints=[Constraints({"spans": {2: f"I-{kind}"}})])
     assert found.spans == (f"B-{kind}", f"I-{kind}")
 
 
 def test_spans_are_read_with_their_gaps_and_filled() -> None:
     model = quick_model()
     kind = next(tag[2:] for tag in model.columns.labels["spans"].strings if tag[0] == "I")
-    tags = (
-        "_",
-        f"NE=E-{kind}",
-        "NE=O",
-        f"A=1|NE=I-{kind}",
-        f"NE=E-{kind}",
-        "NE=_",
-        f"NE=U-{kind}",
-        "_",
-    )
+    text = f"_ NE=E-{kind} NE=O A=1|NE=I-{kind} NE=E-{kind} NE=_ NE=U-{kind} _"
+    tags = text.split()
     rows = [f"{k}\tw{k}\t_\t_\t_\t_\t_\t_\t_\t{misc}" for k, misc in enumerate(tags, 1)]
     text = "\n".join(rows) + "\n\n"
     (sentence,) = read_conllu(io.StringIO(text), partial_spans=True)

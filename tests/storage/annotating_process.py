@@ -17,6 +17,7 @@ from typing import Any
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.text.word_columns import Paragraph
 
 IS_LINUX = sys.platform == "linux"
 
@@ -35,8 +36,9 @@ def annotate(model: Model) -> list[Any]:
     """Use everything that a model can do, on a few words; returns the annotations."""
     found: list[Any] = []
     if "splitter" in model.components:
-        splitter, forms = model.components["splitter"], TEXT.split()
-        found += splitter.probabilities(forms, [True] * len(forms)).tolist()
+        forms = TEXT.split()
+        paragraph = Paragraph(forms, [True] * len(forms))
+        found += model.components["splitter"].probabilities([paragraph])[0].tolist()
     layers = dict.fromkeys(model.probabilistic, True)
     found += model.annotate(SENTENCES, probabilities=list(layers))
     found += model.annotate(SENTENCES, respect_input=True)

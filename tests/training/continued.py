@@ -19,9 +19,12 @@ def gone_on(
     return continue_training(Base(base, "base", "0123"), sentences, None, config, *rest).model
 
 
-def accuracy(model: Model, sentences: Sequence[Sentence], layer: str) -> float:
-    """The share of words with the gold value of a layer."""
-    found = model.annotate([Sentence(forms=one.forms) for one in sentences])
+def accuracy(
+    model: Model, sentences: Sequence[Sentence], layer: str, *, with_input: bool = False
+) -> float:
+    """The share of words with the gold value of a layer, from the forms alone or ``with_input``."""
+    plain = [Sentence(forms=one.forms) for one in sentences]
+    found = model.annotate(sentences if with_input else plain)
     right = [
         gold == predicted
         for one, other in zip(sentences, found, strict=True)

@@ -49,7 +49,7 @@ from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import Certificate, Learner, LearnerConfig, divide, visits_of
 from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Arrays, restore
-from egparse.learners.shards.changes import Change, FlatVector, Moved, Vector
+from egparse.learners.shards.changes import Change, FlatVector, Vector
 from egparse.types import Floats, Longs, UInt32s
 
 _ROUNDING = 1e-7
@@ -532,15 +532,12 @@ class Shard:
         self._learn(changes)
         self._u.assign(self._known, 1.0)
         loss, correction = self.local.sums(c)
-        counts = self.local.counts if isinstance(self.local, LocalDCA) else {}
-        return Sums(loss, self.local.value, correction, counts)
+        return Sums(loss, self.local.value, correction, self.local.counts)
 
     def moments(self) -> Moments:
         """What the average of v needs to know of this shard."""
-        visits = self.local.form_moments() if isinstance(self.local, LocalDCA) else 0
-        if not visits:
-            return Moments(None, 0)
-        return Moments(self._moved_from(0.0).change, visits)
+        visits = self.local.form_moments()
+        return Moments(self._u.change_since(self._known, 0.0).change if visits else None, visits)
 
     def state(self) -> dict[str, Any]:
         """All that changes in the course of rounds, but for v: a shard in another process that is
@@ -559,14 +556,10 @@ class Shard:
 
     def _report(self, factor: float, evaluations: int) -> Report:
         """What the last steps came to, which began at ``factor`` v."""
-        moved = self._moved_from(factor)
+        moved = self._u.change_since(self._known, factor)
         slope = moved.slope / factor if factor else 0.0
         value, gain = self.local.value, self.local.gain
         return Report(moved.change, slope, moved.square, value, gain, evaluations)
-
-    def _moved_from(self, factor: float) -> Moved:
-        """What u differs by from ``factor`` v."""
-        return self._u.change_since(self._known, factor)
 
 
 class Copies:
@@ -595,8 +588,8 @@ class Copies:
 
 
 class LocalDual:
-    """The dual variables of a shard, which EG or coordinate ascent improves; the problem holds
-    u.
+    """The dual variables of a shard, which EG or coordinate ascent improves; the problem holds u.
+    ``state`` is all that rounds change but for u, not a copy.
     """
 
     def __init__(self, learner: Any) -> None:
@@ -646,6 +639,17 @@ class LocalDual:
         sums: tuple[float, float] = self.learner.sums(self.state, c)
         return sums
 
+    def form_moments(self) -> int:
+        """u becomes what the average of v over the visits is short of v, times their number, which
+        is returned; 0 if there is no average.
+        """
+        return 0
+
+    @property
+    def counts(self) -> dict[str, float]:
+        """What is counted in a pass."""
+        return {}
+
 
 def _arrays_of(state: Any) -> list[npt.NDArray[Any]]:
     """The dual variables of a state."""
@@ -668,7 +672,7 @@ class LocalDCAState:
     generator: np.random.Generator
 
 
-class LocalDCA:
+class LocalDCA(LocalDual):
     """The visits of a shard; the problem holds u.
 
     A visit linearises the loss of its example, and adds a dual variable a to the planes that the
@@ -676,14 +680,13 @@ class LocalDCA:
     """
 
     def __init__(self, learner: DCA) -> None:
-        self.learner = learner
-        self._now: DCAState = self.learner.initialise()
+        self._now: DCAState = learner.initialise()
         self._value = 0.0
-        self._before: tuple[Copies, LocalDCAState] | None = None
+        self.learner = learner
+        self._undone: tuple[Copies, LocalDCAState] | None = None
 
     @property
     def state(self) -> LocalDCAState:
-        """Not a copy."""
         now, average = self._now, self._now.average
         moments = np.empty(0) if average is None else average.moments
         count = 0 if average is None else average.count
@@ -697,23 +700,18 @@ class LocalDCA:
         self._value, now.tally, now.generator = state.value, state.tally, state.generator
 
     def start(self, height: Floats) -> None:
-        """The start of the learner, which ignores ``height``; u becomes 0."""
         self._now = self.learner.initialise()
 
     def draw(self, by_gain: bool) -> Longs:
-        """The next order of visits: all examples."""
         n, generator = self.learner.n, self._now.generator
         self._now.tally = Tally()
         return visits_of(n, generator)
 
     def visit(self, order: Longs, c: float) -> int:
-        """Steps on the examples of ``order`` with C' = ``c``, which ``undo`` can take back; returns
-        the number of inference calls.
-        """
         now, learner, before = self._now, self.learner, self.state
         moments = [] if now.average is None else [now.average.moments]
         copies = Copies(order, learner.problem.part_starts, moments)
-        self._before = copies, replace(before, tally=copy(now.tally))
+        self._undone = copies, replace(before, tally=copy(now.tally))
         now.visits, now.total_increase, now.squared_norm = 0, 0.0, 0.0
         learner.set_c(c)
         for i in order.tolist():
@@ -723,16 +721,12 @@ class LocalDCA:
         return now.visits
 
     def undo(self) -> None:
-        """Take back the steps of the last visits; u is left as it is."""
-        if self._before is not None:
-            copies, state = self._before
+        if self._undone is not None:
+            copies, state = self._undone
             copies.restore()
             self.state = state
 
     def form_moments(self) -> int:
-        """u becomes what the average of v over the visits is short of v, times their number, which
-        is returned; 0 if there is no average.
-        """
         average = self._now.average
         if average is None or not average.count:
             return 0
@@ -746,17 +740,14 @@ class LocalDCA:
 
     @property
     def gain(self) -> float:
-        """0: all examples are visited alike."""
         return 0.0
 
     def sums(self, c: float) -> tuple[float, float]:
-        """The sum of the losses at w = u / c; there are no corrections of the dual."""
         self.learner.set_c(c)
         return self.learner.sum_losses(), 0.0
 
     @property
     def counts(self) -> dict[str, float]:
-        """The tally of the last pass."""
         return asdict(self._now.tally)
 
 
