@@ -128,6 +128,7 @@ def _plain(text: str) -> str:
     text = re.sub(r"\b0\.\d+\.\d+(\.dev\d+)?\b", "VERSION", text)
     text = re.sub(r"\b[0-9a-f]{64}\b", "SHA256", text)
     text = re.sub(r"in [\d.,]+ s: [\d,]+ words/s", "in TIME", text)
+    text = re.sub(r"CPU time +[\d.,]+ s", "CPU TIME", text)
     return "".join(one for one in text.splitlines(keepends=True) if "ompiling" not in one)
 
 

@@ -11,6 +11,7 @@ functions in one file, a *return* a stay in a file that had been left before. Ca
 
 from __future__ import annotations
 
+import argparse
 import io
 import sys
 from contextlib import redirect_stdout, suppress
@@ -77,7 +78,9 @@ def _file_of(frame: FrameType) -> str:
 
 def main() -> None:
     """Print the stays of a walk, and how many they are."""
-    command = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=DRIVERS)
+    command = parser.parse_args().command
     train = command == "train"
     walk = Walk(DRIVERS[command], *(("train", "iterate") if train else ("main", "")))
     sys.stdin = io.TextIOWrapper(io.BytesIO(b"She saw the man.\n"))

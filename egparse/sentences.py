@@ -56,10 +56,21 @@ _CHARACTERS = {escape: character for character, escape in _ESCAPES.items()}
 _ESCAPED = re.compile(r"\\(?:[strnp\\]|u([0-9a-fA-F]{4}))")
 _TO_ESCAPE = str.maketrans(_ESCAPES)
 
-HIDDEN = {SUPERTAGS: ("heads", "deprels")}
-"""Layers that taggers predict for the parser alone, and that are not put out: properties of
-``Sentence``, with the layers that they follow from, and sections of the settings.
-"""
+
+class HiddenLayer(NamedTuple):
+    """A layer that a tagger predicts for parser and labeller alone, and that is not put out: a
+    property of ``Sentence`` and a section of the settings have its name.
+    """
+
+    needs: tuple[str, ...]
+    """The layers that its values follow from."""
+
+    column: str
+    """The name of its column in templates of arcs."""
+
+
+HIDDEN = {SUPERTAGS: HiddenLayer(("heads", "deprels"), "supertag")}
+"""Name -> hidden layer; templates over it are in ``features/default_templates.py``."""
 
 _TEXT = "# text ="
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")

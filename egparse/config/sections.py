@@ -490,8 +490,8 @@ class TrainConfig(Section):
 
 
 TASK_SECTIONS = ("upos", "xpos", "feats", "morphology", "lemmas", "spans", "parser", "labeller")
-"""The sections whose learner ``--learner`` sets: all but [pruner], which needs probabilities, and
-[splitter].
+"""The sections whose learner ``--learner`` sets: layers that are written, but not [pruner] and
+[supertags], whose probabilities or tags the parser needs, nor what finds tokens and sentences.
 """
 
 

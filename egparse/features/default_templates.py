@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from egparse.layers import SUPERTAGS
+
 WORD_TEMPLATES = (
     "bias", "form[0]", "normal[0]", "normal[-1]", "normal[1]", "normal[-2]", "normal[2]",
     "normal[-1]|normal[0]", "normal[0]|normal[1]", "normal[-1]|normal[1]", "normal[-2]|normal[-1]",
@@ -122,11 +126,13 @@ LABEL_TEMPLATES = (
 grandparent.
 """
 
-LABEL_SUPERTAG_TEMPLATES = (
-    "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
-    "supertags[0]|lower[0]",
-)  # fmt: skip
-"""Templates over supertags, added where there are any."""
+HIDDEN_LABEL_TEMPLATES = {
+    SUPERTAGS: (
+        "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
+        "supertags[0]|lower[0]",
+    ),
+}  # fmt: skip
+"""Hidden layer -> templates over it, added where a model has the layer."""
 
 ARC_TEMPLATES = (
     "h.xpos + d.xpos", "h.upos + d.upos", "h.xpos +", "+ d.xpos",
@@ -152,14 +158,16 @@ ARC_TEMPLATES = (
 )  # fmt: skip
 """For arcs; see docs/decisions/arc-features.md. The first two pair the tags."""
 
-ARC_SUPERTAG_TEMPLATES = (
-    "h.supertag + d.supertag", "h.supertag + d.xpos", "h.xpos + d.supertag", "+ d.supertag",
-    "+ d.supertag d.xpos", "h.supertag h.xpos +", "h.form + d.supertag", "h.supertag + d.form",
-    "h.xpos + d.supertag d.xpos", "h.supertag h.xpos + d.xpos",
-    "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
-    "h.upos h.upos[+1] + d.supertag[-1] d.supertag", "h.upos h.marker + d.supertag",
-)  # fmt: skip
-"""The same over supertags, added where there are any."""
+HIDDEN_ARC_TEMPLATES = {
+    SUPERTAGS: (
+        "h.supertag + d.supertag", "h.supertag + d.xpos", "h.xpos + d.supertag", "+ d.supertag",
+        "+ d.supertag d.xpos", "h.supertag h.xpos +", "h.form + d.supertag", "h.supertag + d.form",
+        "h.xpos + d.supertag d.xpos", "h.supertag h.xpos + d.xpos",
+        "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
+        "h.upos h.upos[+1] + d.supertag[-1] d.supertag", "h.upos h.marker + d.supertag",
+    ),
+}  # fmt: skip
+"""Hidden layer -> the same over it, added where a model has the layer."""
 
 SIBLING_TEMPLATES = (
     "h.xpos s.xpos d.xpos", "h.upos s.upos d.upos", "s.xpos d.xpos", "s.upos d.upos",
@@ -185,11 +193,13 @@ ARC_LABEL_TEMPLATES = (
 )  # fmt: skip
 """Conjunctions at the ends of a labelled arc."""
 
-ARC_LABEL_SUPERTAG_TEMPLATES = (
-    "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos", "h.supertag + d.supertag",
-    "h.form + d.supertag",
-)  # fmt: skip
-"""The same over supertags, added where there are any."""
+HIDDEN_ARC_LABEL_TEMPLATES = {
+    SUPERTAGS: (
+        "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos",
+        "h.supertag + d.supertag", "h.form + d.supertag",
+    ),
+}  # fmt: skip
+"""Hidden layer -> the same over it, added where a model has the layer."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",
@@ -234,3 +244,8 @@ SIBLING_CLASS_TEMPLATES = ("h.class6 s.class6 d.class6", "s.class6 d.class6")
 
 GRANDPARENT_CLASS_TEMPLATES = ("g.class6 h.class6 d.class6", "g.class6 d.class6")
 """The same for grandparents."""
+
+
+def over_hidden(layers: Sequence[str], templates: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """The templates over these hidden layers."""
+    return tuple(text for layer in layers for text in templates.get(layer, ()))

@@ -17,7 +17,7 @@ from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
-from egparse.layers import SUPERTAGS, TAG_LAYERS
+from egparse.layers import TAG_LAYERS
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import HIDDEN, MISSING, Sentence
 from egparse.types import Ints, Longs, Mask
@@ -98,8 +98,7 @@ class Columns:
         self.statistics = statistics
         self.fine_tags = fine_tags
         self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
-        hidden = [layer for layer in HIDDEN if layer in self.labels]
-        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *hidden)
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *self.hidden)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     @property
@@ -118,9 +117,9 @@ class Columns:
         return len(self.class_tables)
 
     @property
-    def has_supertags(self) -> bool:
-        """Whether there is a column of supertags."""
-        return SUPERTAGS in self.labels
+    def hidden(self) -> tuple[str, ...]:
+        """The hidden layers that have a column."""
+        return tuple(layer for layer in HIDDEN if layer in self.labels)
 
     def number(self, name: str) -> int:
         """The place of a column."""

@@ -35,7 +35,7 @@ class Entry(NamedTuple):
     for another (``eg.path``). ``continues`` says whether it can keep the scores of a base model and
     learn what is added to them: learners do that which use a problem by its contract alone
     (``offset_problem``). ``distributions`` says whether it can learn from distributions over
-    structures, which may change between passes (``targets``), under a loss with finite beta.
+    structures, which may change between passes (``completion``), under a loss with finite beta.
     ``shards`` says whether its dual variables can be divided among the nodes of a cluster;
     ``gathers`` whether it can gather what it needs from shards of the examples there;
     ``checkpoints`` whether its state can be saved, which that of SciPy's optimisers cannot.

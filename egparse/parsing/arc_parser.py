@@ -69,7 +69,7 @@ STORED_PARSER = Record(
 
 
 @dataclass(frozen=True)
-class Parser(AnyParser):
+class ArcParser(AnyParser):
     """An arc-factored parser: weights, and what lists candidate arcs and extracts their
     features.
     """
@@ -84,7 +84,7 @@ class Parser(AnyParser):
     mbr_scale: float
     temperature: float = 1.0
 
-    def over(self, columns: Columns) -> Parser:
+    def over(self, columns: Columns) -> ArcParser:
         return replace(self, columns=self.columns.over(columns))
 
     def sentences(self, words: Words) -> Ragged[Ints]:
@@ -117,7 +117,7 @@ class Parser(AnyParser):
         }
 
     @classmethod
-    def from_payload(cls, stored: Stored, columns: Columns) -> Parser:
+    def from_payload(cls, stored: Stored, columns: Columns) -> ArcParser:
         """The parser of a model file, over the columns of its model.
 
         Raises:
@@ -125,7 +125,7 @@ class Parser(AnyParser):
         """
         read = stored.read(STORED_PARSER)
         texts = tuple(read["templates"])
-        names = arc_column_names(columns.class_names, columns.has_supertags)
+        names = arc_column_names(columns.class_names, columns.hidden)
         with stored.naming("templates"):
             templates = compile_arc_templates(texts, names, BETWEEN)
         return cls(
@@ -144,7 +144,7 @@ class Parser(AnyParser):
 class ArcDecoder(Decoder):
     """Parses by the scores of arcs."""
 
-    def __init__(self, parser: Parser, longest: int, with_probabilities: bool) -> None:
+    def __init__(self, parser: ArcParser, longest: int, with_probabilities: bool) -> None:
         self.single_root, self._with_probabilities = parser.single_root, with_probabilities
         self._parser, self._buffers = parser, Buffers.of(longest)
         self.inference = TreeInference(parser.trees, parser.single_root, longest)

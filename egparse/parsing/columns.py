@@ -11,7 +11,7 @@ from egparse.features.sentence_context import COLUMNS as CONTEXT
 from egparse.features.sentence_context import KINDS, TagKinds, fill_context, tag_kinds
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, UNKNOWN
 from egparse.features.word_table import Columns, Words
-from egparse.layers import SUPERTAGS
+from egparse.sentences import HIDDEN
 from egparse.storage.schema import Array, Integer, Record, Stored, TableOf
 from egparse.types import Ints
 
@@ -32,9 +32,6 @@ PARSER_INPUTS = tuple(_COPIED.values())
 _RARE_UNKNOWN = ("lower", "stem")
 _ROOT = 0  # in the context columns of the root, which differs from words by its tags
 
-SUPERTAG = "supertag"
-"""The column of supertags, in a model that has them."""
-
 STORED_COLUMNS = Record(
     {
         "limits": Record(dict.fromkeys(_RARE_UNKNOWN, Integer())),
@@ -46,9 +43,9 @@ STORED_COLUMNS = Record(
 """The columns of a parser in a model file: see ``ArcColumns``."""
 
 
-def arc_column_names(classes: Sequence[str] = (), supertags: bool = False) -> tuple[str, ...]:
-    """The columns of the parser, with these columns of word classes, and with supertags."""
-    return (*_COPIED, *CONTEXT, *classes, *((SUPERTAG,) if supertags else ()))
+def arc_column_names(classes: Sequence[str] = (), hidden: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of the parser, with these columns of word classes and of hidden layers."""
+    return (*_COPIED, *CONTEXT, *classes, *(HIDDEN[layer].column for layer in hidden))
 
 
 class ArcColumns:
@@ -67,7 +64,7 @@ class ArcColumns:
         kinds: int = KINDS,
     ) -> None:
         self._columns = columns
-        self.names = arc_column_names(columns.class_names, columns.has_supertags)
+        self.names = arc_column_names(columns.class_names, columns.hidden)
         self._limits = dict(limits)
         self._beyond = {
             name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
@@ -79,6 +76,11 @@ class ArcColumns:
     def n_class_tables(self) -> int:
         """The number of tables of word classes."""
         return self._columns.n_class_tables
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The hidden layers that have a column."""
+        return self._columns.hidden
 
     @classmethod
     def build(cls, words: Words, columns: Columns, min_form_count: int) -> ArcColumns:
@@ -134,8 +136,8 @@ class ArcColumns:
         for place, column in enumerate(copied.values()):
             out[rows, place] = column
         out[rows, len(_COPIED) : first_class] = context
-        supertags = (SUPERTAGS,) if self._columns.has_supertags else ()
-        for place, name in enumerate((*self._columns.class_names, *supertags), first_class):
+        further = (*self._columns.class_names, *self._columns.hidden)
+        for place, name in enumerate(further, first_class):
             out[rows, place] = words.values[:, self._columns.number(name)]
         return out
 

@@ -22,12 +22,13 @@ from egparse.features.arcs import (
     score_arcs,
 )
 from egparse.features.default_templates import (
-    ARC_LABEL_SUPERTAG_TEMPLATES,
     ARC_LABEL_TEMPLATES,
-    ARC_SUPERTAG_TEMPLATES,
     ARC_TEMPLATES,
     GRANDPARENT_TEMPLATES,
+    HIDDEN_ARC_LABEL_TEMPLATES,
+    HIDDEN_ARC_TEMPLATES,
     SIBLING_TEMPLATES,
+    over_hidden,
 )
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
@@ -37,7 +38,7 @@ from egparse.fitting.task import Outcomes, Part
 from egparse.learners.completion import set_completion
 from egparse.learners.learner import State
 from egparse.learners.offset_problem import scores_of
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.arc_problem import HashedProblem, TreeProblem
 from egparse.parsing.candidates import (
     MOST_LABELS,
@@ -48,7 +49,7 @@ from egparse.parsing.candidates import (
     label_ranks,
     rank_labels,
 )
-from egparse.parsing.columns import BETWEEN, SUPERTAG, ArcColumns, arc_column_names
+from egparse.parsing.columns import BETWEEN, ArcColumns, arc_column_names
 from egparse.parsing.gold_trees import (
     GoldHeads,
     arc_frequencies,
@@ -184,7 +185,7 @@ class ParserTask(Generic[Parsing]):
 
 
 @dataclass(frozen=True)
-class ArcParserTask(ParserTask[Parser]):
+class ArcParserTask(ParserTask[ArcParser]):
     """The task of an arc-factored parser, on words with filled tag columns.
 
     It is the parser of ``settings``, or with ``pruner`` the pruner of the second-order parser that
@@ -201,7 +202,7 @@ class ArcParserTask(ParserTask[Parser]):
     trees: Trees
     seed: int
     pruner: PrunerConfig | None = None
-    base: Parser | None = None
+    base: ArcParser | None = None
     in_full: bool = False
 
     @property
@@ -219,7 +220,7 @@ class ArcParserTask(ParserTask[Parser]):
         """A pruner makes all its passes: its UAS says little about the arcs that it prunes."""
         return self.pruner is not None
 
-    def prepare(self, config: LearningConfig | None = None) -> Prepared[Parser]:
+    def prepare(self, config: LearningConfig | None = None) -> Prepared[ArcParser]:
         """Compile the templates, build the arc filter, encode the sentences, lay out weights."""
         learning = self.config if config is None else config
         assert isinstance(learning, ParserConfig | PrunerConfig)
@@ -228,7 +229,7 @@ class ArcParserTask(ParserTask[Parser]):
         if base is None:
             columns = ArcColumns.build(words, self.columns, settings.min_form_count)
             texts = with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES)
-            texts = (*texts, *(ARC_SUPERTAG_TEMPLATES if self.columns.has_supertags else ()))
+            texts = (*texts, *over_hidden(self.columns.hidden, HIDDEN_ARC_TEMPLATES))
         else:
             columns, texts = base.columns.extended(words, settings.min_form_count), base.texts
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
@@ -268,7 +269,7 @@ class ArcParserTask(ParserTask[Parser]):
         for i in problem.partial.tolist():
             set_completion(problem, i, arc_frequencies(sentences[i], arcs[i], arc_filter))
         lengths = np.maximum(1, [len(of_piece) for of_piece in heads])
-        untrained = Parser(
+        untrained = ArcParser(
             columns,
             tuple(texts),
             templates,
@@ -293,7 +294,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
     train: Part
     dev: Part
     heads: GoldHeads
-    pruner: Parser
+    pruner: ArcParser
     pruning: PrunerConfig
     config: ParserConfig
     seed: int
@@ -380,7 +381,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         """The parser without weights."""
         base, pruner, names = self.base, self.pruner, self.pruner.columns.names
         if base is None:
-            texts = templates_of(settings, pruner.columns.n_class_tables, SUPERTAG in names)
+            texts = templates_of(settings, pruner.columns.n_class_tables, pruner.columns.hidden)
             is_exact = is_exact_for(settings, pruner.trees)
         else:
             texts, is_exact = dict(base.texts), base.structure.exact
@@ -418,7 +419,7 @@ def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> 
         ConfigError: a template that cannot be read, or exact inference for non-projective trees.
     """
     is_exact_for(config, trees)
-    names = arc_column_names(columns.class_names, columns.has_supertags)
+    names = arc_column_names(columns.class_names, columns.hidden)
     n_tables = columns.n_class_tables
     texts = with_classes(config, n_tables, ARC_TEMPLATES)
     arcs = compile_arc_templates(texts, names, BETWEEN)
@@ -439,19 +440,18 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
 
 
 def templates_of(
-    config: ParserConfig, n_tables: int = 0, supertags: bool = False
+    config: ParserConfig, n_tables: int = 0, hidden: Sequence[str] = ()
 ) -> dict[str, tuple[str, ...]]:
     """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
-    word classes for each of some tables, and with those over supertags.
+    word classes for each of some tables, and with those over hidden layers.
     """
-    of_supertags = ARC_LABEL_SUPERTAG_TEMPLATES if supertags else ()
     labels = with_classes(config, n_tables, ARC_LABEL_TEMPLATES, "label_templates")
     return {
         "siblings": with_classes(config, n_tables, SIBLING_TEMPLATES, "sibling_templates"),
         "grandparents": with_classes(
             config, n_tables, GRANDPARENT_TEMPLATES, "grandparent_templates"
         ),
-        "labels": (*labels, *of_supertags),
+        "labels": (*labels, *over_hidden(hidden, HIDDEN_ARC_LABEL_TEMPLATES)),
     }
 
 

@@ -30,7 +30,7 @@ from egparse.storage.schema import SECTION, Field, Maybe, Stored, TableOf
 PARSER, LABELLER = "parser", "labeller"
 
 _TAGGER = "egparse.sequences.tagger:Tagger"
-KINDS: Mapping[str, str] = {
+COMPONENTS: Mapping[str, str] = {
     TOKENISER: "egparse.text.tokeniser:Tokeniser",
     SPLITTER: "egparse.text.splitter:Splitter",
     EXPANDER: "egparse.text.expander:Expander",
@@ -53,7 +53,7 @@ _ALWAYS = (MORPHOLOGY, LEMMAS, SUPERTAGS, PARSER, LABELLER, SPLITTER)
 
 FIELDS: Mapping[str, Field] = {
     "taggers": TableOf(SECTION, TAG_LAYERS),
-    **{_IN_FILE.get(name, name): Maybe(SECTION) for name in KINDS if name not in TAG_LAYERS},
+    **{_IN_FILE.get(name, name): Maybe(SECTION) for name in COMPONENTS if name not in TAG_LAYERS},
 }
 """The components in the declaration of the payload of model files."""
 
@@ -109,7 +109,7 @@ class Components:
         return cls(columns, {one.name: one for one in components if one is not None})
 
     def __iter__(self) -> Iterator[Any]:
-        return (self.by_name[name] for name in KINDS if name in self.by_name)
+        return (self.by_name[name] for name in COMPONENTS if name in self.by_name)
 
     def __contains__(self, name: str) -> bool:
         return name in self.by_name
@@ -199,7 +199,7 @@ class Components:
             **read["taggers"],
             **{
                 name: section
-                for name in KINDS
+                for name in COMPONENTS
                 if name not in TAG_LAYERS
                 and (section := read[_IN_FILE.get(name, name)]) is not None
             },
@@ -223,5 +223,5 @@ class Components:
 
 
 def _class_of(name: str) -> Any:
-    module, _, place = KINDS[name].partition(":")
+    module, _, place = COMPONENTS[name].partition(":")
     return attrgetter(place)(import_module(module))

@@ -270,7 +270,7 @@ class Model:
         gold_tags: bool = False,
     ) -> Iterator[list[ScoredSentence]]:
         """For each sentence copies with its ``k`` most probable trees, best first, and the log
-        probability of each; see ``Parser.k_best``.
+        probability of each; see ``AnyParser.k_best``.
 
         Tags are predicted as by ``annotate``. Labels are the best given the tree, and do not enter
         its probability, which is NaN if heads are not ``probabilistic``.

@@ -23,7 +23,7 @@ from egparse.config.sections import (
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import tag_accuracy, universal_deprel
 from egparse.evaluation.spans import score_spans
-from egparse.features.default_templates import LABEL_SUPERTAG_TEMPLATES, LABEL_TEMPLATES
+from egparse.features.default_templates import HIDDEN_LABEL_TEMPLATES, LABEL_TEMPLATES, over_hidden
 from egparse.features.index import Attributes
 from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import Candidates, TagDictionary, lay_out
@@ -406,8 +406,7 @@ class LabellerTask(SequenceTask[Labeller, LabellerConfig]):
         if self.base is not None:
             return self.base.model.templates
         texts = with_classes(config, self.columns.n_class_tables, LABEL_TEMPLATES)
-        if self.columns.has_supertags:
-            texts = (*texts, *LABEL_SUPERTAG_TEMPLATES)
+        texts = (*texts, *over_hidden(self.columns.hidden, HIDDEN_LABEL_TEMPLATES))
         return compile_templates(texts, tree_column_names(self.columns))
 
     def _learned(self, labels: Ints) -> Mask:

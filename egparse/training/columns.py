@@ -305,7 +305,7 @@ def hidden_labels(
     and all words have a value in these.
     """
     found = {}
-    for name, needs in HIDDEN.items():
+    for name, (needs, _) in HIDDEN.items():
         if not getattr(config, name).train or not set(needs) <= set(layers):
             continue
         if all(is_complete(sentence, layer) for sentence in sentences for layer in needs):

@@ -34,7 +34,7 @@ from egparse.fitting.choose_learner import check_continues
 from egparse.fitting.journal import Journal
 from egparse.fitting.progress import Listener, silent
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.components import PARSER, Components
 from egparse.pipeline.model import Model
@@ -310,7 +310,7 @@ def _in_force(base: Model, config: TrainConfig) -> TrainConfig:
         for section, learning in learning_sections(config)
         if section in _sections(base) | {"pruner"}
     }
-    if isinstance(base.components.get(PARSER), Parser) and config.parser.order == 2:
+    if isinstance(base.components.get(PARSER), ArcParser) and config.parser.order == 2:
         changed["parser"] = _as_arc_factored(config.parser, changed["pruner"])
     return replace(config, **changed)
 

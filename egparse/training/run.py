@@ -24,7 +24,7 @@ from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.training import check_second_order
-from egparse.pipeline.components import KINDS, PARSER, Components
+from egparse.pipeline.components import COMPONENTS, PARSER, Components
 from egparse.pipeline.model import Model
 from egparse.sentences import HIDDEN, Sentence
 from egparse.sequences.tagger import Tagger
@@ -298,7 +298,7 @@ class Run(Scene):
 
     def model(self, interrupted: bool) -> Model:
         """The model of all predictors that have been trained, with its record."""
-        found = (self.learned[name] for name in KINDS if name in self.learned)
+        found = (self.learned[name] for name in COMPONENTS if name in self.learned)
         components = Components.of(self.columns, found)
         record = {
             "sentences": len(self.corpus.train),

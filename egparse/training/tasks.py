@@ -16,7 +16,7 @@ from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
 from egparse.layers import EXPANDER, LEMMAS, MORPHOLOGY, SPLITTER, TAG_LAYERS, TOKENISER
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.gold_trees import (
     GoldHeads,
     HeadedSentences,
@@ -191,7 +191,7 @@ def _order(scene: Scene) -> int:
     base = scene.before(PARSER)
     if base is None:
         return scene.config.parser.order
-    return 1 if isinstance(base, Parser) else 2
+    return 1 if isinstance(base, ArcParser) else 2
 
 
 def _pruner(scene: Scene) -> ArcParserTask | None:

@@ -10,11 +10,11 @@ from sample_treebank import quick_model, sample, with_predicted_tags
 
 from egparse.features.word_table import Words
 from egparse.fitting.jobs import Jobs, working_with
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.training import predicted_heads
 
 
-def _parser_and_words() -> tuple[Parser, Words]:
+def _parser_and_words() -> tuple[ArcParser, Words]:
     words = with_predicted_tags(quick_model(), [sentence.forms for sentence in sample("dev")])
     return quick_model().components["parser"], words
 

@@ -24,7 +24,7 @@ from sample_treebank import (
 
 from egparse.errors import EgparseError
 from egparse.features.word_table import Words
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.long_sentences import LONGEST
 from egparse.parsing.parser import ScoredTree
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -57,7 +57,7 @@ def model_of(kind: str) -> Model:
     return train(sample("train")[:40], None, quick(*TINY, *options.get(kind, ()))).model
 
 
-def parser_of(kind: str) -> Parser | SecondOrderParser:
+def parser_of(kind: str) -> ArcParser | SecondOrderParser:
     parser = model_of(kind).components["parser"]
     assert parser is not None
     return replace(parser, trees="non-projective") if kind == "arcs crossing" else parser

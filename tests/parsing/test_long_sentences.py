@@ -13,7 +13,7 @@ import pytest
 from sample_treebank import quick_model, sample, with_predicted_tags
 
 from egparse.features.word_table import Words
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.gold_trees import crossing_arcs
 from egparse.parsing.long_sentences import (
     LONGEST,
@@ -32,7 +32,7 @@ def forms(count: int) -> list[str]:
     return list(islice(chain.from_iterable(s.forms for s in cycle(sample("dev"))), count))
 
 
-def parser_and_words(*lengths: int) -> tuple[Parser, Words]:
+def parser_and_words(*lengths: int) -> tuple[ArcParser, Words]:
     words = with_predicted_tags(quick_model(), [forms(length) for length in lengths])
     return quick_model().components["parser"], words
 

@@ -20,7 +20,7 @@ from egparse.errors import ConfigError
 from egparse.features.word_table import Words
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.io.corpus import read_corpus
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.parsing.second_order.parser import SecondOrderParser
@@ -473,7 +473,7 @@ def test_stopped_before_there_is_a_second_order_parser_the_pruner_is_the_parser(
     task: str, iteration: int
 ) -> None:
     model = interrupted(task, iteration)
-    assert isinstance(model.components["parser"], Parser)
+    assert isinstance(model.components["parser"], ArcParser)
     assert accuracy(model, corpus(20)) > 0.3
     assert model.record["tasks"]["heads"]["task"] == "pruner"
 

@@ -27,7 +27,7 @@ from egparse.features.tag_dictionary import (
 )
 from egparse.features.word_table import Words
 from egparse.io.conllu import read_conllu
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.constraints import FREE, NO_TREE, ArcConstraints, all_arcs, constrain_arcs
 from egparse.parsing.long_sentences import LONGEST
 from egparse.pipeline.constraints import Constraints, labels_below
@@ -113,7 +113,7 @@ def test_the_best_tree_on_constrained_arcs_is_the_best_that_is_allowed() -> None
             assert argmax(square, single_root).score == pytest.approx(best)
 
 
-def parser_and_words(longest: int) -> tuple[Parser, Words]:
+def parser_and_words(longest: int) -> tuple[ArcParser, Words]:
     """The parser with all arcs as candidates, and the sample's sentences of a few words with their
     tags.
     """
@@ -128,7 +128,7 @@ def parser_and_words(longest: int) -> tuple[Parser, Words]:
     return replace(model.components["parser"], arc_filter=every), words
 
 
-def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, npt.NDArray[np.float64]]]:
+def scored(parser: ArcParser, words: Words) -> Iterator[tuple[int, int, npt.NDArray[np.float64]]]:
     """First word, end and arc scores of each sentence."""
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts)):

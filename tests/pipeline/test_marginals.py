@@ -32,7 +32,7 @@ from egparse.errors import EgparseError
 from egparse.evaluation.calibration import calibrations
 from egparse.features.word_table import Words
 from egparse.io.conllu import format_sentence, read_conllu
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.pipeline.constraints import Constraints
@@ -55,10 +55,10 @@ def arc_factored() -> Model:
     return train(sample("train")[:60], None, config).model
 
 
-def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[Parser, Words]:
+def parser_and_words(sentences: Sequence[Sequence[str]]) -> tuple[ArcParser, Words]:
     """The parser of that model, and words with predicted tags."""
     model = arc_factored()
-    assert isinstance(model.components["parser"], Parser)
+    assert isinstance(model.components["parser"], ArcParser)
     return model.components["parser"], with_predicted_tags(model, sentences)
 
 
@@ -69,7 +69,7 @@ def short() -> list[Sequence[str]]:
     ]
 
 
-def scored(parser: Parser, words: Words) -> Iterator[tuple[int, int, Floats]]:
+def scored(parser: ArcParser, words: Words) -> Iterator[tuple[int, int, Floats]]:
     """First word, end and arc scores of each sentence."""
     values = parser.columns.values(words)
     for i, (first, end) in enumerate(itertools.pairwise(words.starts.tolist())):

@@ -26,7 +26,7 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.tag_dictionary import TagDictionary
 from egparse.fitting.progress import Iteration
 from egparse.learners.registry import CONTINUING
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.candidates import build_arc_filter, build_dictionary
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.pipeline.model import Model
@@ -75,8 +75,8 @@ def test_held_infinitely_close_the_model_is_the_base() -> None:
         assert (known >= 0).all()
         finite = np.isfinite(old.transitions)
         np.testing.assert_allclose(new.transitions[finite], old.transitions[finite], atol=1e-3)
-    assert isinstance(base.components["parser"], Parser)
-    assert isinstance(near.components["parser"], Parser)
+    assert isinstance(base.components["parser"], ArcParser)
+    assert isinstance(near.components["parser"], ArcParser)
     weights, moved = (one.components["parser"].weights for one in (base, near))
     assert np.abs(moved - weights).max() < 1e-3 * np.abs(weights).max()
     sentences = sample("train")[:30]

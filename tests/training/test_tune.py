@@ -17,7 +17,7 @@ from egparse.features.default_templates import SPAN_TEMPLATES
 from egparse.fitting.progress import Iteration, Step
 from egparse.learners.eg import path as path_module
 from egparse.learners.eg.path import PathConfig, PathPoint
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.training import ArcParserTask
 from egparse.sentences import Sentence
 from egparse.training import tune as tune_module
@@ -139,11 +139,11 @@ def test_scores_are_those_of_the_model_at_each_point(monkeypatch: pytest.MonkeyP
     seen: list[float] = []
     score_of = ArcParserTask.score
 
-    def watched(task: ArcParserTask) -> Callable[[Parser], float]:
+    def watched(task: ArcParserTask) -> Callable[[ArcParser], float]:
         score = score_of(task)
         assert score is not None
 
-        def rescored(parser: Parser) -> float:
+        def rescored(parser: ArcParser) -> float:
             gold = np.array([head for own in task.dev.sentences for head in own.heads])
             seen.append(attachment(gold, parser.predict(task.dev.words)))
             return score(parser)

@@ -17,7 +17,7 @@ from egparse.features.tag_dictionary import all_labels
 from egparse.features.word_table import Words
 from egparse.learners.losses import HINGE, SOFTMAX_MARGIN, expected_cost
 from egparse.learners.problem import Problem
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.arc_problem import TreeProblem
 from egparse.parsing.candidates import candidate_arcs
 from egparse.sequences.model import SequenceModel
@@ -62,7 +62,7 @@ class HeldOutTrees(Problem):
         self._problem, self._lengths = problem, lengths
 
     @classmethod
-    def of(cls, parser: Parser, words: Words, heads: Sequence[Ints]) -> HeldOutTrees:
+    def of(cls, parser: ArcParser, words: Words, heads: Sequence[Ints]) -> HeldOutTrees:
         """The candidate arcs are those of the parser."""
         values = parser.columns.values(words)
         codes, arcs = [], []
@@ -99,7 +99,7 @@ class HeldOutTrees(Problem):
         """As in training."""
         return self._problem.argmax(i, potentials, out)
 
-    def risks(self, parser: Parser) -> Risks:
+    def risks(self, parser: ArcParser) -> Risks:
         """The risks of a parser that differs from the one given to ``of`` only in its weights."""
         self._problem.weights = parser.weights
         return risks(self, map(self._problem.scores, range(len(self._lengths))), sum(self._lengths))

@@ -19,7 +19,7 @@ from egparse.experiments.data.problems import (
 from egparse.experiments.data.samples import Sample
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.gold_trees import GoldHeads
 from egparse.parsing.training import PART_THETA, ArcParserTask, SecondOrderTask
 from egparse.parsing.tree_inference import Trees
@@ -40,7 +40,7 @@ class PrunedTrees:
     columns: Columns
     part: Part
     gold: GoldHeads
-    pruner: Parser
+    pruner: ArcParser
 
     @classmethod
     def of(cls, sample: Sample, trees: Trees, bits: int) -> PrunedTrees:

@@ -12,7 +12,7 @@ import numpy as np
 
 from egparse.features.arcs import MAX_TEMPLATES
 from egparse.features.word_table import Columns, Words
-from egparse.parsing.arc_parser import Parser
+from egparse.parsing.arc_parser import ArcParser
 from egparse.parsing.candidates import MOST_LABELS, ArcLabelDictionary
 from egparse.parsing.columns import arc_column_names
 from egparse.parsing.parser import AnyParser, ScoredTree
@@ -78,7 +78,7 @@ class SecondOrderParser(AnyParser):
     from this parser needs them.
     """
 
-    pruner: Parser
+    pruner: ArcParser
     pruning: Pruning
     structure: Structure
     dictionary: ArcLabelDictionary
@@ -165,7 +165,7 @@ class SecondOrderParser(AnyParser):
             Misfit: content that the declaration does not allow.
         """
         read = stored.read(STORED_PARSER)
-        pruner = Parser.from_payload(read["pruner"], columns)
+        pruner = ArcParser.from_payload(read["pruner"], columns)
         structure = Structure(**read["order"])
         stored.require(
             structure.projective == (pruner.trees == "projective")
@@ -198,9 +198,9 @@ class StoredParser:
     """A parser of either order in a model file."""
 
     @staticmethod
-    def from_payload(stored: Stored, columns: Columns, name: str) -> Parser | SecondOrderParser:
+    def from_payload(stored: Stored, columns: Columns, name: str) -> ArcParser | SecondOrderParser:
         is_second = isinstance(stored.value, Mapping) and "pruner" in stored.value
-        return (SecondOrderParser if is_second else Parser).from_payload(stored, columns)
+        return (SecondOrderParser if is_second else ArcParser).from_payload(stored, columns)
 
 
 def _check_dictionary(stored: Stored, dictionary: ArcLabelDictionary, n_labels: int) -> None:

@@ -356,7 +356,7 @@ def test_flat_vectors_say_what_changed(dtype: type) -> None:
     assert len(nothing.values) == 0
     moved = np.array([0, 11, 12, 69000, 70012, 70016])
     vector.add(Change(moved.astype(np.uint32), np.ones(6, dtype)))
-    change, slope, square, _ = vector.change_since(start, 1 / 3)
+    change, slope, square = vector.change_since(start, 1 / 3)
     assert change.places is not None
     assert change.places.tolist() == moved.tolist()
     assert change.values == pytest.approx(1.0, abs=1e-5)
