@@ -22,11 +22,10 @@ from egparse.fitting.journal import Journal
 from egparse.fitting.prepared import INTERRUPTED, Best, naming
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.fitting.task import Calibrated, Task, calibrated, fit
-from egparse.layers import MORPHOLOGY, TAG_LAYERS
 from egparse.parsing.training import check_second_order
 from egparse.pipeline.components import COMPONENTS, PARSER, Components
 from egparse.pipeline.model import Model
-from egparse.sentences import HIDDEN, Sentence
+from egparse.sentences import Sentence
 from egparse.sequences.tagger import Tagger
 from egparse.sequences.training import TaggerTask
 from egparse.storage import scratch
@@ -41,7 +40,7 @@ from egparse.training.columns import (
     record_of_classes,
 )
 from egparse.training.corpus import Corpus, divide
-from egparse.training.tasks import PRUNER, TASKS, TEXT, TREES, Scene
+from egparse.training.tasks import PRUNER, TASKS, TEXT, Scene
 from egparse.types import Ints, Longs
 
 Predictor = TypeVar("Predictor", bound=Calibrated)
@@ -49,16 +48,6 @@ Predictor = TypeVar("Predictor", bound=Calibrated)
 _STATISTICS_FOLDS = 5
 _DOCUMENTS_PER_FOLD = 10
 _BLOCK = 50  # sentences that count as a document if the corpus does not mark documents
-_WAITING = ("upos", PRUNER)
-"""Tasks before which a run waits for those in the background: they and what follows is learned by
-all jobs.
-"""
-
-_READ_BY_TASKS_ALONE = (*HIDDEN, PRUNER)
-"""Tasks whose predictions are not put out: their probabilities are not calibrated."""
-
-_MADE_BY_STOPPED = frozenset((MORPHOLOGY, *TAG_LAYERS, PARSER))
-"""Tasks of which one at least has to be learned for a stopped run to have a model."""
 
 
 class Trained(NamedTuple):
@@ -194,7 +183,7 @@ class Run(Scene):
             if PRUNER in self.learned and PARSER not in self.learned:  # it is a parser too
                 self.learned[PARSER] = self.before(PARSER) or self.learned[PRUNER]
                 self.records["heads"]["stopped"] = INTERRUPTED
-            if _MADE_BY_STOPPED.isdisjoint(self.learned):
+            if not any(TASKS[name].suffices for name in self.learned):
                 raise
             return True
         return False
@@ -203,13 +192,13 @@ class Run(Scene):
         """Learn every task of the table that there is something for."""
         if self.heads is not None and self.before(PARSER) is None and self.config.parser.order == 2:
             check_second_order(self.config.parser, self.trees, self.columns)
-        for name, make in TASKS.items():
-            if name in _WAITING:
+        for name, row in TASKS.items():
+            if row.awaits:
                 self.background.wait()
-            task, before = make(self), self.before(name)
+            task, before = row.make(self), self.before(name)
             if not self.is_read(name, self.wanted):
                 if task is not None:
-                    beside = name not in TREES and self._is_followed(name)
+                    beside = row.of != "trees" and self._is_followed(name)
                     self.background.start(partial(self._learn, task, method), beside=beside)
             elif task is None:
                 if before is not None:
@@ -240,7 +229,7 @@ class Run(Scene):
         self.records[task.layer] = record
         if best.interrupted:
             raise KeyboardInterrupt
-        if task.name not in _READ_BY_TASKS_ALONE:
+        if TASKS[task.name].is_put_out:
             predictor = calibrated(task, best.predictor)
             self.learned[task.name] = predictor
             if is_probabilistic(task.config):

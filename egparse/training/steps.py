@@ -210,7 +210,7 @@ class StepLearner:
             part = _annotated(scene.train, [name])
         if not part.sentences:
             return None
-        task = TASKS[name](replace(scene, train=part))
+        task = TASKS[name].make(replace(scene, train=part))
         assert task is not None
         prepared = task.prepare()
         prepared.learner.iterate(prepared.state)
@@ -293,12 +293,12 @@ def untrained_model(
     )
     if scene.heads is not None and config.parser.order == 2:
         check_second_order(config.parser, scene.trees, columns)
-    for name, make in TASKS.items():
+    for name, row in TASKS.items():
         if name == PRUNER:  # steps extend the columns and candidates of parsers
             sample = scene.train.select(np.arange(len(batch)) < SAMPLE).part
             trees = scene.trees if scene.heads is not None else None
             scene = replace(scene, train=sample, kind_of_trees=trees)
-        task = make(scene)
+        task = row.make(scene)
         if name == SPLITTER and task is not None:
             scene.learned[name] = fit(task, silent).predictor
         elif task is not None:

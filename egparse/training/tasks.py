@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -254,24 +254,43 @@ def _labeller(scene: Scene) -> LabellerTask | None:
     )
 
 
-TASKS: Mapping[str, Callable[[Scene], Task[Any] | None]] = {
-    TOKENISER: _tokeniser,
-    SPLITTER: _splitter,
-    EXPANDER: _expander,
-    MORPHOLOGY: _morphology,
-    **{layer: partial(_tagger, layer) for layer in TAG_LAYERS},
-    LEMMAS: _lemmatiser,
-    **{layer: partial(_tagger, layer) for layer in HIDDEN},
-    PRUNER: _pruner,
-    PARSER: _parser,
-    LABELLER: _labeller,
+class Row(NamedTuple):
+    """A task of the table."""
+
+    make: Callable[[Scene], Task[Any] | None]
+    """Gives the task, or None where there is nothing to learn."""
+
+    of: Literal["text", "words", "trees"] = "words"
+    """Tasks of plain text read no tags, tasks of trees all but those of spans."""
+
+    is_put_out: bool = True
+    """Whether a model puts out what it predicts; else its probabilities are not calibrated."""
+
+    awaits: bool = False
+    """Whether a run waits for its tasks in the background before this one, so that it and what
+    follows is learned by all jobs.
+    """
+
+    suffices: bool = False
+    """Whether a run that is stopped has a model once it is learned."""
+
+
+TASKS: Mapping[str, Row] = {
+    TOKENISER: Row(_tokeniser, "text"),
+    SPLITTER: Row(_splitter, "text"),
+    EXPANDER: Row(_expander, "text"),
+    MORPHOLOGY: Row(_morphology, suffices=True),
+    **{
+        layer: Row(partial(_tagger, layer), awaits=layer == "upos", suffices=True)
+        for layer in TAG_LAYERS
+    },
+    LEMMAS: Row(_lemmatiser),
+    **{layer: Row(partial(_tagger, layer), is_put_out=False) for layer in HIDDEN},
+    PRUNER: Row(_pruner, "trees", is_put_out=False, awaits=True),
+    PARSER: Row(_parser, "trees", suffices=True),
+    LABELLER: Row(_labeller, "trees"),
 }
-"""Name -> what makes the task, or None where there is nothing to learn; in an order in which each
-task can use the predictions of earlier ones.
-"""
+"""Name -> task, in an order in which each can use the predictions of earlier ones."""
 
-TEXT = (TOKENISER, SPLITTER, EXPANDER)
-"""Tasks of plain text, which read no tags."""
-
-TREES = frozenset((PRUNER, PARSER, LABELLER))
-"""Tasks that read all tags but those of spans."""
+TEXT = tuple(name for name, row in TASKS.items() if row.of == "text")
+TREES = frozenset(name for name, row in TASKS.items() if row.of == "trees")

@@ -206,7 +206,7 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     elif config.parser.order == 2:
         possible.add("pruner")
     for name in TEXT:
-        of_text = RUN_TASKS[name](run)
+        of_text = RUN_TASKS[name].make(run)
         if of_text is not None and of_text.without_model() is None:
             possible.add(name)
     listed = ", ".join(task for task in TASKS if task in possible) or "none"
