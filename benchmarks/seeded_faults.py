@@ -141,7 +141,7 @@ def is_found(fault: Fault, clone: Path) -> bool:
     if not fault.interpreted:
         del environment["NUMBA_DISABLE_JIT"]
     path.write_text(source.replace(fault.line, fault.instead), "utf-8")
-    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not compiled_only"]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not nightly and not compiled_only"]
     if fault.interpreted:
         options += ["-W", "ignore:divide by zero encountered:RuntimeWarning"]
     try:
