@@ -284,15 +284,6 @@ def parse_column(name: str) -> ClassColumn | None:
     return ClassColumn(int(match[2] or 1) - 1, int(match[1] or 0))
 
 
-def column_names(n_tables: int) -> tuple[str, ...]:
-    """Every column of so many tables."""
-    return tuple(
-        f"class{bits or ''}" + (f"_{table}" if table > 1 else "")
-        for table in range(1, n_tables + 1)
-        for bits in range(MAX_BITS + 1)
-    )
-
-
 def is_as_fine_as_words(name: str) -> bool:
     """Whether a column is one of whole classes, or of prefixes of more than 8 bits: almost as many
     as there are words.

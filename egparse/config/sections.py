@@ -307,20 +307,6 @@ ORDER_1 = ParserConfig(
 )
 """The defaults of an arc-factored parser."""
 
-ORDER_2_ONLY = (
-    "siblings",
-    "grandparents",
-    "labels",
-    "inference",
-    "sibling_templates",
-    "grandparent_templates",
-    "label_templates",
-    "class_siblings",
-    "class_grandparents",
-    "class_labels",
-)
-"""The settings of a parser that have no effect on an arc-factored one."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class LabellerConfig(WordLabelConfig):

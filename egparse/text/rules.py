@@ -81,14 +81,6 @@ class RuleSplitter:
         return marks
 
 
-class WholeParagraphs:
-    """A splitter that leaves each paragraph one sentence."""
-
-    def split(self, paragraphs: Sequence[Paragraph]) -> list[Mask]:
-        """Whether a sentence starts at each word of each paragraph."""
-        return [np.arange(len(paragraph.forms)) == 0 for paragraph in paragraphs]
-
-
 @cache
 def _final_punctuation() -> frozenset[str]:
     from spacy.pipeline import Sentencizer

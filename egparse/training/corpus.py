@@ -18,6 +18,7 @@ from egparse.fitting.task import not_annotated
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
+from egparse.text.training import has_multiword_tokens
 from egparse.text.treebank_text import (
     SplitterParts,
     is_running_text,
@@ -71,7 +72,7 @@ def divide(
     text = {
         SPLITTER: paragraphs is not None,
         TOKENISER: learns_tokens(kept, config),
-        EXPANDER: config.expander.train and any(sentence.tokens for sentence in kept),
+        EXPANDER: config.expander.train and has_multiword_tokens(kept),
     }
     joint = layers_together(config, kept, layers)
     learned = tuple(name for name, is_learned in text.items() if is_learned)

@@ -144,6 +144,33 @@ def test_average_is_the_mean_of_the_weights_before_updates(name: str) -> None:
     assert [array.tobytes() for array in problem.vectors()] == last
 
 
+def test_without_averaging_the_model_is_the_last_one() -> None:
+    problem = random_problem(2)
+    learner, state = learner_of(problem, averaged=False)
+    learner.iterate(state)
+    v = problem.v.copy()
+    with learner.model_weights(state):
+        assert (problem.v == v).all()
+
+
+def test_certificate_is_of_the_exposed_weights() -> None:
+    problem = random_problem(2)
+    learner, state = learner_of(problem, c=2.0)
+    online = 0.0
+    for i in np.random.default_rng(1).permutation(learner.n):
+        online += linearised(problem, int(i), Loss())[0]
+        learner.update(state, int(i))
+    mean = online / learner.n
+    learner, state = learner_of(problem, c=2.0)
+    learner.iterate(state)
+    certificate = learner.certificate(state)
+    assert certificate.details["online_loss"] == pytest.approx(mean, rel=1e-12)
+    with learner.model_weights(state):
+        loss = sum(linearised(problem, i, Loss())[0] for i in range(learner.n))
+        assert certificate.primal == pytest.approx(loss + squared_norm(problem), rel=1e-12)
+    assert certificate.effective_iterations == 1.0
+
+
 class Underestimated(EnumeratedProblem):
     """Inference that finds too little: log Z and the maximum come out smaller than they are, and
     the paper would not learn.

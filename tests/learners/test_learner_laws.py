@@ -47,6 +47,8 @@ CASES = [
 ]
 DUAL_ASCENT = ("eg-online", "eg-cyclic", "eg-2007", "eg-batch", "sdca", "n-slack", "cutting-plane")
 """Learners none of whose passes lowers the dual."""
+DIGITS = {"frank-wolfe": 1e-11, "n-slack": 1e-7}
+"""How precise the primal is of learners whose weights are sums that are made anew."""
 C = 0.5
 
 
@@ -100,7 +102,8 @@ def test_certificates_are_what_they_say(name: str, number: int, structure: str) 
         twin.iterate(same)
         found.append(learner.certificate(state))
         wanted = objective(learner, state, loss, C if regularised else 0.0)
-        assert found[-1].primal == pytest.approx(wanted, rel=1e-5, abs=1e-5)
+        digits = DIGITS.get(name, 1e-12)
+        assert found[-1].primal == pytest.approx(wanted, rel=digits, abs=digits)
     assert shown(twin, same) == shown(learner, state)
     if loss != PERCEPTRON:
         assert found[-1].primal < start

@@ -142,3 +142,27 @@ def test_an_example_without_a_structure_is_named() -> None:
     learner = Perceptron(problem, PerceptronConfig(shuffle=False))
     with pytest.raises(EgparseError, match="finite score for example 0, got -inf"):
         learner.iterate(learner.initialise())
+
+
+def test_certificate_is_that_of_the_exposed_weights() -> None:
+    learner = Perceptron(problem := hesitant(5), PerceptronConfig())
+    state = learner.initialise()
+    for _ in range(3):
+        learner.iterate(state)
+    with learner.model_weights(state):
+        expected = sum(
+            (problem.structures[i] @ problem.scores(i)).max() - problem.gold(i) @ problem.scores(i)
+            for i in range(learner.n)
+        )
+    certificate = learner.certificate(state)
+    assert certificate.primal == pytest.approx(expected, abs=1e-12)
+    assert certificate.effective_iterations == 3.0
+
+
+def test_bits_come_back_when_the_exposed_fail() -> None:
+    learner = Perceptron(problem := hesitant(3), PerceptronConfig())
+    learner.iterate(state := learner.initialise())
+    own = problem.v.tobytes()
+    with pytest.raises(ZeroDivisionError), learner.model_weights(state):
+        raise ZeroDivisionError
+    assert problem.v.tobytes() == own

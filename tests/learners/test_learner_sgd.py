@@ -15,7 +15,9 @@ from learners.enumerated import (
 )
 
 from egparse.errors import EgparseError
-from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, SOFTMAX_MARGIN, Loss
+from egparse.learners.registry import build
 from egparse.learners.sgd import RATES, SGD, SGDConfig
 
 OTHER = Loss(2.0, 0.5)
@@ -57,6 +59,20 @@ def test_max_margin_optimum() -> None:
         <= learner.certificate(state).primal
         == pytest.approx(optimum, rel=1e-2)
     )
+
+
+@pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, SOFTMAX_MARGIN, OTHER])
+def test_every_loss_improves(loss: Loss) -> None:
+    problem = random_problem(3)
+    learner = build("sgd", problem, LearnerConfig(beta=loss.beta, gamma=loss.gamma, c=1.0))
+    state = learner.initialise()
+    primals = [objective(problem, loss, 1.0, np.zeros_like(problem.v))]
+    for _ in range(20):
+        learner.iterate(state)
+        primals.append(learner.certificate(state).primal)
+        expected = objective(problem, loss, 1.0, state.scale * problem.v)
+        assert primals[-1] == pytest.approx(expected, rel=1e-12)
+    assert primals[-1] < primals[1] < primals[0]
 
 
 @pytest.mark.parametrize("loss", [LOG_LINEAR, HINGE, PERCEPTRON])
