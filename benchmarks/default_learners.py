@@ -78,7 +78,8 @@ SECOND_ORDER = (
     Contender("DCA", "dca", 4.0, (25.0, 100.0, 200.0)),
     Contender("SDCA", "sdca", 4.0, (10.0, 20.0, 28.0, 40.0)),
     Contender("EG", "eg-online", 4.0, (20.0, 40.0)),
-    Contender("EG, annealed", "eg-online", 4.0, (20.0, 28.0), start=3.0, decay=0.4),
+    Contender("EG, annealed", "eg-online", 4.0, (20.0,), start=3.0, decay=0.4),
+    Contender("EG, annealed, C = 28", "eg-online", 4.0, (28.0,), start=3.0, decay=0.4),
     Contender("AdaGrad", "adagrad", 4.0, (20.0,)),
 )
 TASKS: dict[str, tuple[str, list[str], tuple[Contender, ...]]] = {
