@@ -60,11 +60,16 @@ class Contender(NamedTuple):
     decay: float = 0.3
 
 
-TAGGERS = (
-    Contender("EG", "eg-online", 0.0, (0.0625, 0.125, 0.25, 0.5), start=8.0, decay=0.6),
-    Contender("SDCA", "sdca", 0.0, (0.125, 0.25, 0.5)),
-    Contender("AdaGrad", "adagrad", 0.0, (0.125, 0.25, 0.5)),
-)
+def taggers(default: float) -> tuple[Contender, ...]:
+    """The contenders for taggers, with C up to that by default."""
+    constants = (default / 4, default / 2, default)
+    return (
+        Contender("EG", "eg-online", 0.0, constants, start=8.0, decay=0.6),
+        Contender("SDCA", "sdca", 0.0, constants),
+        Contender("AdaGrad", "adagrad", 0.0, constants),
+    )
+
+
 ARCS = (
     Contender("EG, log-linear", "eg-online", 0.0, (12.5, 25.0), start=3.0),
     Contender("SDCA, log-linear", "sdca", 0.0, (12.5, 25.0)),
@@ -83,9 +88,9 @@ SECOND_ORDER = (
     Contender("AdaGrad", "adagrad", 4.0, (20.0,)),
 )
 TASKS: dict[str, tuple[str, list[str], tuple[Contender, ...]]] = {
-    "upos": ("upos", ['layers=["upos"]'], TAGGERS),
-    "tags": ("morphology", ['layers=["upos", "xpos", "feats"]'], TAGGERS),
-    "entities": ("spans", ['layers=["spans"]'], TAGGERS),
+    "upos": ("upos", ['layers=["upos"]'], taggers(0.5)),
+    "tags": ("morphology", ['layers=["upos", "xpos", "feats"]'], taggers(0.5)),
+    "entities": ("spans", ['layers=["spans"]'], taggers(1.5)),
     "arcs": ("parser", ['layers=["heads"]', "parser.order=1"], ARCS),
     "second order": ("parser", ['layers=["heads"]'], SECOND_ORDER),
 }
