@@ -176,7 +176,7 @@ class Sooner(NamedTuple):
         """The rule in words."""
         goal = "the score" if self.by == "passes to score" else f"{self.to:g} %"
         unit = "CPU seconds" if self.by == "seconds" else "passes"
-        share = "" if self.share == 1 else f"{self.share:g} × "
+        share = "" if self.share == 1 else f"{self.share:g} of "
         return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}"
 
     def judge(self, found: Found) -> Judged:

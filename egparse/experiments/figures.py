@@ -29,6 +29,7 @@ _PNG_COLOURS = 128  # an indexed picture is a third the size of one in full colo
 _COLUMNS = 3
 _FLOOR = 1e-4  # per cent: smaller distances from the optimum are drawn at this height
 _WIDTH, _HEIGHT = 5.2, 3.7  # inches a panel
+_FEW_LINES = 6
 _SPARSE = 15  # points up to which each is marked
 _COUNTED = 3  # passes from which on the axis shows whole ones
 

@@ -34,6 +34,33 @@ from egparse.experiments.claims import (
 from egparse.experiments.sections import Paper, Printed, Section
 
 _WIDTH = 100
+_HEAD = """\
+# Experiments
+
+The figures and tables of the papers that egparse implements, made anew, and for each claim of the
+papers whether it holds here. Everything below is made of the numbers beside it (JSON).
+
+```bash
+pip install 'egparse[experiments]'                            # SciPy, Clarabel and matplotlib
+egparse experiment all --data DIRECTORY -o OUT                # every figure and table; hours
+egparse experiment all --quick -o OUT                         # the same on toy problems
+egparse experiment all --from docs/experiments -o OUT         # this page, from its numbers
+```
+
+- **Passes** are effective iterations: examples visited, divided by the number of examples; a step
+  that is tried and halved counts again. **Above the bound**: how far the primal is above the best
+  dual value of any learner at that C, in per cent; "to 1 %" is the first pass there. **CPU
+  seconds** are those of learning alone on one core, without certificates and scores.
+- **Verdicts follow from the numbers by the rule beside them.** *Reproduced*: every case that could
+  be decided holds; *in part*: some do; *not reproduced*: none; *within the noise*: a paired test
+  (approximate randomisation, p up to 0.05) or interval decides nothing; *not tested*: no case could
+  be decided. In the column *Found* stand the two numbers of the rule for each case; ✗ marks cases
+  that do not hold, ? undecided ones. Scores count only where the objective is within 10 % of the
+  best bound, unless the claim is about models as they end.
+- **EG** is as published in 2008 (Fig. 2): examples drawn with replacement, rates halved until the
+  dual rises, from a start near the correct structures. The papers ask for a point in the interior;
+  the uniform distribution, which their bounds are about, is a contender of its own.
+"""
 _MARKS = {True: "", False: " ✗", None: " ?"}
 
 
@@ -48,7 +75,7 @@ def page(papers: Sequence[Paper], found: Found) -> Page:
     """The page of all papers, from the results there are."""
     judged = {paper.key: _judged(paper, found) for paper in papers}
     every = [own for paper in judged.values() for one in paper for own in one]
-    parts = [_findings(every), _overview(papers, judged)]
+    parts = [_HEAD.rstrip(), _findings(every), _overview(papers, judged)]
     figures: dict[str, Section] = {}
     for paper in papers:
         *of_sections, _ = judged[paper.key]
@@ -243,9 +270,11 @@ def _numbers_in(section: Section) -> Iterator[Number]:
 def _rows(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
     """A table in Markdown; columns of numbers, all but the first, stand to the right."""
     for place, row in enumerate(rows):
-        yield f"| {' | '.join(cell.replace('|', '\\|') for cell in row)} |"
+        cells = " | ".join(cell.replace("|", "\\|") for cell in row)
+        yield f"| {cells} |"
         if place == 0:
-            yield f"| {' | '.join('---:' if numbers and k else '---' for k in range(len(row)))} |"
+            rules = " | ".join("---:" if numbers and k else "---" for k in range(len(row)))
+            yield f"| {rules} |"
 
 
 def _filled(text: str, indent: str = "") -> str:
