@@ -16,10 +16,7 @@ EXPERIMENTS = (
     "dca",
     "losses",
     "maxent",
-    "lectures",
-    "grammars",
     "successors",
-    "distributed",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 

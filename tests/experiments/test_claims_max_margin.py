@@ -77,7 +77,6 @@ def results(
                         LABELS.eg,
                         LABELS.eg_permuted,
                         LABELS.n_slack,
-                        LABELS.one_slack,
                         LABELS.fw_gap,
                     ),
                     (10.0, 1.0),

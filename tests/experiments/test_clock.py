@@ -13,7 +13,6 @@ from learners.calls import count_calls
 from learners.enumerated import random_problem
 
 from egparse.experiments.classification import ClassifierProblem
-from egparse.experiments.kernels import perceptron
 from egparse.experiments.maxent import dual_cd, tron
 from egparse.experiments.maxent import learner as maxent
 from egparse.fitting.choose_learner import LOSSES
@@ -21,10 +20,6 @@ from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import EVERYTHING, LEARNERS, build
 
 PASSES = 4
-OPTIONS: dict[str, dict[str, Any]] = {
-    "parallel-gradient": {"shards": 2, "processes": False},
-    "parameter-mixing": {"shards": 2, "processes": False},
-}
 COUNTING = ("hmm", "naive-bayes")
 """They count the corpus, without any inference."""
 FAST = ("eg-online", "eg-batch", "dca", "mira", "perceptron", "sgd", "lbfgs")
@@ -33,7 +28,6 @@ KERNELS = (
     *((maxent, kernel) for kernel in ("tabulate", "log_sums", "loss_and_expectations")),
     *((tron, kernel) for kernel in ("loss_and_expectations", "hessian_product")),
     (dual_cd, "dual_pass"),
-    (perceptron, "_train_pass"),
 )
 """Of learners that do not ask the problem: what goes through all contexts."""
 
@@ -59,10 +53,8 @@ def calls_of_iterate(name: str, monkeypatch: pytest.MonkeyPatch, certified: bool
     for module, kernel in KERNELS:
         monkeypatch.setattr(module, kernel, counted(getattr(module, kernel), kernel, counter))
     beta, gamma = LOSSES[LEARNERS[name].loss or "log-linear"]
-    if name == "parameter-mixing":
-        beta, gamma = LOSSES["perceptron"]
     config = LearnerConfig(beta=beta, gamma=gamma, c=1.0, seed=2)
-    learner = build(name, problem, config, **OPTIONS.get(name, {}))
+    learner = build(name, problem, config)
     state = learner.initialise()
     found = []
     for _ in range(PASSES):

@@ -35,7 +35,6 @@ class Labels(NamedTuple):
     eg_search: str = "EG, line search"
     eg_batch: str = "EG, batch"
     n_slack: str = "n slacks"
-    one_slack: str = "one slack"
     fw_uniform: str = "Frank-Wolfe"
     fw_gap: str = "Frank-Wolfe by gap"
     fw_pairwise: str = "Frank-Wolfe by gap, pairwise"
@@ -96,8 +95,7 @@ def _of_objective(trees: Comparison) -> list[Claim]:
             if trees.runs(LABELS.eg_fixed, c)
             else ""
         )
-        + f", n slacks {_near(trees, LABELS.n_slack, c)}, one slack "
-        f"{_near(trees, LABELS.one_slack, c)}"
+        + f", n slacks {_near(trees, LABELS.n_slack, c)}"
         for c in trees.constants
     )
     duals = {label: _falls(trees, label) for label in (LABELS.eg, LABELS.n_slack)}
@@ -120,8 +118,7 @@ def _of_objective(trees: Comparison) -> list[Claim]:
             f"Per cent above the bound at the end, at C = {lowest:g}: EG "
             f"{figure(trees.last_excess(LABELS.eg, lowest))} from the uniform distribution and "
             f"{figure(trees.last_excess(LABELS.eg_permuted, lowest))} from near the correct trees, "
-            f"n slacks {figure(trees.last_excess(LABELS.n_slack, lowest))}, one slack "
-            f"{figure(trees.last_excess(LABELS.one_slack, lowest))}. EG from the uniform "
+            f"n slacks {figure(trees.last_excess(LABELS.n_slack, lowest))}. EG from the uniform "
             "distribution is not at least twice as fast or near at "
             f"{_listed(c for c, is_so in faster[LABELS.eg].items() if not is_so)}.",
         ),
@@ -149,7 +146,6 @@ def _of_scores(trees: Comparison) -> list[Claim]:
     goal = trees.score(LABELS.eg, best) - _NEAR_SCORE
     own = _until(trees.runs(LABELS.eg, best), goal)
     rivals = {c: _until(trees.runs(LABELS.n_slack, c), goal) for c in trees.constants}
-    slacks = {c: _until(trees.runs(LABELS.one_slack, c), goal) for c in trees.constants}
     surely = [is_better(trees, LABELS.eg, best, LABELS.eg, c) for c in trees.constants if c != best]
     scores = ", ".join(
         f"C = {c:g}: {trees.score(LABELS.eg, c):.2f}"
@@ -168,8 +164,8 @@ def _of_scores(trees: Comparison) -> list[Claim]:
             f"{_PAPER}, section 8, Fig. 13",
             "In accuracy, EG at its best C is faster than SVM-Struct at any C.",
             verdict_of(own < seconds for seconds in rivals.values()),
-            f"Seconds to {goal:.2f} %: EG {figure(own)}; n slacks {_by_c(rivals)}; one slack "
-            f"{_by_c(slacks)}. At the end, each at its best C: "
+            f"Seconds to {goal:.2f} %: EG {figure(own)}; n slacks {_by_c(rivals)}. "
+            f"At the end, each at its best C: "
             f"{compared(trees, LABELS.eg, best, LABELS.n_slack, rival_best)}.",
         ),
     ]
@@ -266,7 +262,7 @@ def _of_order(results: Results) -> list[Claim]:
 
 def _of_successors(trees: Comparison, results: Results) -> list[Claim]:
     chains = results.comparisons[CHAINS]
-    rivals = (LABELS.eg, LABELS.n_slack, LABELS.one_slack)
+    rivals = (LABELS.eg, LABELS.n_slack)
     wins = {
         c: all(_end(trees, LABELS.fw_uniform, c) < _end(trees, rival, c) for rival in rivals)
         for c in trees.constants

@@ -22,7 +22,7 @@ EG, OWN, LBFGS, SGD = "EG", "EG, egparse", "L-BFGS", "SGD"
 SAG, UNIFORM, SAGA, SDCA = "SAG", "SAG, uniform", "SAGA", "SDCA"
 AVERAGED, ADAGRAD = "SGD, averaged", "AdaGrad"
 FRANK_WOLFE, GAPS, PAIRWISE = "Frank-Wolfe", "Frank-Wolfe, gaps", "Frank-Wolfe, pairwise"
-ONE_SLACK, N_SLACK, GOLD = "one slack", "n slacks", "EG, from gold"
+N_SLACK, GOLD = "n slacks", "EG, from gold"
 CALIBRATED, TRON, DUAL_CD = "EG, calibrated", "TRON", "dual CD"
 
 _LOG_LINEAR = (DIGITS, CHAINS, TREES)
@@ -95,7 +95,6 @@ def claims(results: Results) -> list[Claim]:
             )
             for named, rival in (
                 ("exponentiated gradient with the rate of its paper", CALIBRATED),
-                ("cutting planes with one slack", ONE_SLACK),
                 ("working sets of n slacks", N_SLACK),
             )
         ),

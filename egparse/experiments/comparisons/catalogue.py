@@ -10,9 +10,6 @@ from typing import NamedTuple
 from egparse.errors import ConfigError
 from egparse.experiments.comparisons import (
     dca_curves,
-    distributed,
-    grammars,
-    lectures,
     loss_grid,
     max_margin_curves,
     maxent_curves,
@@ -55,10 +52,7 @@ EXPERIMENTS = {
         dca_curves,
         loss_grid,
         maxent_curves,
-        lectures,
-        grammars,
         successors,
-        distributed,
     )
 }
 """Name -> experiment."""

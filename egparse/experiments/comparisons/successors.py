@@ -69,7 +69,6 @@ EG_GOLD = Contender("EG, from gold", "eg-online", {"published": True, "start": "
 FRANK_WOLFE = Contender("Frank-Wolfe", "frank-wolfe", {"sampling": "uniform"})
 FRANK_WOLFE_GAP = Contender("Frank-Wolfe, gaps", "frank-wolfe", {"sampling": "gap"})
 PAIRWISE = Contender("Frank-Wolfe, pairwise", "frank-wolfe", {"steps": "pairwise"})
-ONE_SLACK = Contender("one slack", "cutting-plane", random=False)
 N_SLACK = Contender("n slacks", "n-slack", random=False)
 TRON = Contender("TRON", "tron", random=False)
 DUAL_CD = Contender("dual CD", "dual-cd", random=False)
@@ -148,7 +147,7 @@ PROBLEMS = {
     ),
     MARGIN: Problem(
         _trees_of(200),
-        (EG_GOLD, EG_CALIBRATED, FRANK_WOLFE, FRANK_WOLFE_GAP, PAIRWISE, ONE_SLACK, N_SLACK, SDCA),
+        (EG_GOLD, EG_CALIBRATED, FRANK_WOLFE, FRANK_WOLFE_GAP, PAIRWISE, N_SLACK, SDCA),
         (100.0, 10.0),
         passes=50,
         seconds=5.0,
