@@ -13,9 +13,11 @@ EXPERIMENTS = (
     "multiclass",
     "parsing",
     "max-margin",
-    "dca",
-    "losses",
     "maxent",
+    "lectures",
+    "dca",
+    "second-order",
+    "losses",
     "successors",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""

@@ -12,9 +12,9 @@ import pytest
 from learners.calls import count_calls
 from learners.enumerated import random_problem
 
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.maxent import dual_cd, tron
 from egparse.experiments.maxent import learner as maxent
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.fitting.choose_learner import LOSSES
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import EVERYTHING, LEARNERS, build
