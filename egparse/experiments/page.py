@@ -42,7 +42,7 @@ The figures and tables of the papers that egparse implements, made anew, and for
 papers whether it holds here. Everything below is made of the numbers beside it (JSON).
 
 ```bash
-pip install 'egparse[experiments]'                            # SciPy, Clarabel and matplotlib
+pip install 'egparse[experiments]'                            # SciPy and matplotlib
 egparse experiment all --data DIRECTORY -o OUT                # every figure and table; hours
 egparse experiment all --quick -o OUT                         # the same on toy problems
 egparse experiment all --from docs/experiments -o OUT         # this page, from its numbers
