@@ -78,13 +78,13 @@ _Y_LABELS = {
 
 def _lines(panel: Panel, found: Found) -> Iterator[_Line]:
     """The lines of a panel; the first seed of each contender."""
-    several_c = len({runs.c for runs in panel.runs}) > 1
+    several_c = len({runs.c_in(found) for runs in panel.runs}) > 1
     several_labels = len({runs.label for runs in panel.runs}) > 1
     for colour, runs in enumerate(panel.runs):
         comparison, curves = runs.comparison_in(found), runs.of(found)
         if comparison is None or not curves:
             continue
-        name = _name(runs, several_labels, several_c)
+        name = _name(runs._replace(c=runs.c_in(found)), several_labels, several_c)
         kinds = ("primal", "dual") if panel.y == "objective" else (panel.y,)
         for kind in kinds:
             pairs = [

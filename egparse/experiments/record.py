@@ -149,11 +149,16 @@ class Comparison(NamedTuple):
         return self.mean(label, c, lambda run: self.excess(run, run.points[-1]))
 
     def best_c(self, label: str) -> float:
-        """The C at which a contender ends with the best validation score; nan without runs."""
+        """The C at which a contender ends with the best validation score, by the seeds that were
+        run at every C; nan without runs.
+        """
+        every = {c: runs for c in self.constants if (runs := self.runs(label, c))}
+        seeds = [{run.seed for run in runs} for runs in every.values()]
+        common = set.intersection(*seeds) if seeds else set()
         ended = {
-            c: self.sign * self.mean(label, c, lambda run: run.points[-1].score)
-            for c in self.constants
-            if self.runs(label, c)
+            c: self.sign * fmean(run.points[-1].score for run in runs if run.seed in common)
+            for c, runs in every.items()
+            if common
         }
         return max(ended, key=lambda c: ended[c]) if ended else math.nan
 
