@@ -1,8 +1,8 @@
 """What parsing and training 10^8 sentences would take on 100 machines, in hours and money, worked
 out from figures that were measured on one machine and from assumptions about the cluster.
 
-docs/cluster.json has both. ``assumed`` are the cluster and the corpus; ``training`` are measured
-figures of the distributed dual scheme, null until there are some:
+docs/cluster.json has both. ``assumed`` are the cluster and the corpus; ``training`` are figures of
+the distributed dual scheme (docs/decisions/training-jobs.md), null until they are measured:
 
 - ``rounds``: rounds to the gap, by the number of shards;
 - ``visits_per_round``: how often a round visits each sentence of a shard, 1 being a whole pass;

@@ -47,8 +47,12 @@ Found = Mapping[str, Results]
 """The results of experiments by name."""
 
 
+BEST = 0.0
+"""In place of a C: that of the best validation score at the end of the runs of a contender."""
+
+
 class Runs(NamedTuple):
-    """The runs of a contender at one C, in a comparison of an experiment."""
+    """The runs of a contender at one C (or at its ``BEST``), in a comparison of an experiment."""
 
     experiment: str
     comparison: str
@@ -63,7 +67,14 @@ class Runs(NamedTuple):
     def of(self, found: Found) -> tuple[Curve, ...]:
         """The curves, one for each seed."""
         comparison = self.comparison_in(found)
-        return () if comparison is None else comparison.runs(self.label, self.c)
+        return () if comparison is None else comparison.runs(self.label, self.c_in(found))
+
+    def c_in(self, found: Found) -> float:
+        """The value of C; nan where the best is asked for and nothing was run."""
+        comparison = self.comparison_in(found)
+        if self.c != BEST or comparison is None:
+            return self.c
+        return comparison.best_c(self.label)
 
 
 class Curves(NamedTuple):
@@ -78,7 +89,7 @@ class Curves(NamedTuple):
 
 What = Literal[
     "passes", "seconds", "passes to score", "last passes", "gap", "excess", "primal", "score",
-    "best score", "test",
+    "best score", "test", "c",
 ]  # fmt: skip
 
 
@@ -89,7 +100,7 @@ class Quantity(NamedTuple):
     ``passes to score``: until the validation score is as good as ``to``; ``last passes``: of the
     whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
     primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
-    of the test part. Other names are details of the last model.
+    of the test part; ``c``: the value of C. Other names are details of the last model.
     """
 
     runs: Runs
@@ -101,7 +112,7 @@ class Quantity(NamedTuple):
         comparison = self.runs.comparison_in(found)
         if comparison is None or not self.runs.of(found):
             return math.nan
-        label, c, what = self.runs.label, self.runs.c, self.what
+        label, c, what = self.runs.label, self.runs.c_in(found), self.what
         match what:
             case "passes" | "seconds":
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
@@ -109,6 +120,8 @@ class Quantity(NamedTuple):
                 return comparison.effort_to_score(label, c, self.to)
             case "last passes":
                 return comparison.mean(label, c, lambda run: run.points[-1].passes)
+            case "c":
+                return c
             case "excess":
                 return comparison.last_excess(label, c)
             case "gap":
@@ -396,8 +409,8 @@ def _paired(
     if comparison is None or not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
     for runs in () if as_they_end else (first, second):
-        excess = comparison.last_excess(runs.label, runs.c)
+        excess = comparison.last_excess(runs.label, runs.c_in(found))
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")
-    paired = comparison.paired((first.label, first.c), (second.label, second.c))
+    paired = comparison.paired((first.label, first.c_in(found)), (second.label, second.c_in(found)))
     return Judged(None, "-", NOT_RUN) if paired is None else paired

@@ -31,6 +31,7 @@ from egparse.experiments.claims import (
     judge,
     value_of,
 )
+from egparse.experiments.record import Curve
 from egparse.experiments.sections import Paper, Printed, Section
 
 _WIDTH = 100
@@ -229,7 +230,7 @@ def _n_of(runs: Runs, found: Found) -> int:
     return 0 if comparison is None else comparison.n
 
 
-def _last_excess(runs: Runs, curve, found: Found) -> float:
+def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     comparison = runs.comparison_in(found)
     return math.nan if comparison is None else comparison.excess(curve, curve.points[-1])
 
@@ -247,10 +248,11 @@ def _values_in(section: Section) -> Iterator[Value | Runs]:
 
 def _values_of(rule: Rule) -> Iterator[Value | Runs]:
     match rule:
-        case Linear(points=Runs() as runs):
-            yield runs
-        case Linear(points=points):
-            yield from (value for pair in points for value in pair)
+        case Linear():
+            if isinstance(rule.points, Runs):
+                yield rule.points
+            else:
+                yield from (value for pair in rule.points for value in pair)
         case Sooner() | Better() | NoDifference() | Within() | Above():
             yield from (rule.first, rule.second)
 

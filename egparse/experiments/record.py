@@ -148,6 +148,15 @@ class Comparison(NamedTuple):
         """The excess of the last primal over the best bound, in per cent."""
         return self.mean(label, c, lambda run: self.excess(run, run.points[-1]))
 
+    def best_c(self, label: str) -> float:
+        """The C at which a contender ends with the best validation score; nan without runs."""
+        ended = {
+            c: self.sign * self.mean(label, c, lambda run: run.points[-1].score)
+            for c in self.constants
+            if self.runs(label, c)
+        }
+        return max(ended, key=lambda c: ended[c]) if ended else math.nan
+
     def best_score(self, label: str, c: float) -> float:
         """The best validation score of any pass."""
         return self.mean(

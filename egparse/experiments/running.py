@@ -20,6 +20,7 @@ from egparse.experiments.request import Request
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.registry import build
+from egparse.types import Longs
 
 LOG_LINEAR, HINGE = (1.0, 0.0), (math.inf, 1.0)
 """The pairs (beta, gamma) of the log-linear and the max-margin loss."""
@@ -204,7 +205,7 @@ class _Recorder:
         self._setup, self._contender, self._config = setup, contender, config
         self._test: float | None = None
         self._details: dict[str, float] = {}
-        self._outcomes = None
+        self._outcomes: Longs | None = None
 
     def add(self, certificate: Certificate | PathPoint, seconds: float, scale: float) -> None:
         """A point, with the score of the present model."""
