@@ -68,7 +68,7 @@ def pytest_collection_finish() -> None:
 NIGHTLY_FIXTURES = {"cluster", "built_site"}
 """A cluster of Ray, the site of mkdocs: what uses them runs nightly."""
 
-NIGHTLY_FILES = ("experiments/test_learner_",)
+NIGHTLY_FILES = ("experiments/test_learner",)
 """Learners and structures that only experiments need run nightly. The fast suite has the claims and
 pages, which are made of numbers that were measured, and one quick experiment.
 """

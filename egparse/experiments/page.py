@@ -235,7 +235,7 @@ def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     return math.nan if comparison is None else comparison.excess(curve, curve.points[-1])
 
 
-def _values_in(section: Section) -> Iterator[Value | Runs]:
+def values_in(section: Section) -> Iterator[Value | Runs]:
     for panel in section.panels:
         yield from panel.runs
     if section.printed is not None:
@@ -258,7 +258,7 @@ def _values_of(rule: Rule) -> Iterator[Value | Runs]:
 
 
 def _runs_in(section: Section) -> Iterator[Runs]:
-    for value in _values_in(section):
+    for value in values_in(section):
         if isinstance(value, Runs):
             yield value
         elif isinstance(value, Quantity):
@@ -266,7 +266,7 @@ def _runs_in(section: Section) -> Iterator[Runs]:
 
 
 def _numbers_in(section: Section) -> Iterator[Number]:
-    yield from (value for value in _values_in(section) if isinstance(value, Number))
+    yield from (value for value in values_in(section) if isinstance(value, Number))
 
 
 def _rows(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:

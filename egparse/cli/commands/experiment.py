@@ -71,11 +71,14 @@ def experiment(
     names = EXPERIMENTS if name == ALL else (name,)
     _check_files(names, output, force)
     import_with_extra(_CATALOGUE, f"experiment {name}")
-    from egparse.experiments.catalogue import perform, report, results_in
+    from egparse.experiments.catalogue import copy, perform, report, results_in
     from egparse.experiments.request import Request
 
     if from_ is not None:
+        if name == ALL:
+            names = [each for each in names if (from_ / f"{each}.json").is_file()] or names
         found = results_in(from_, names)
+        copy(names, from_, output)
     else:
         request = Request(
             data=data,
