@@ -44,7 +44,6 @@ LONGEST = (
     "sequences/lemmas/test_lemmatiser.py",
     "compilation/test_everyday_use.py",
     "parsing/test_second_order_parser.py",
-    "experiments/test_experiments_quick.py",
     "spacy_components/test_component_steps.py",
     "parsing/test_second_order_problem.py",
     "training/test_checkpoints.py",
