@@ -68,7 +68,7 @@ def experiment(
     # Learners are compared by CPU time, on one thread. numpy reads the limits when it is imported.
     for limit in _THREADS:
         os.environ.setdefault(limit, "1")
-    names = EXPERIMENTS if name == ALL else (name,)
+    names: Sequence[str] = EXPERIMENTS if name == ALL else (name,)
     _check_files(names, output, force)
     import_with_extra(_CATALOGUE, f"experiment {name}")
     from egparse.experiments.catalogue import copy, perform, report, results_in
