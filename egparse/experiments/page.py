@@ -232,10 +232,11 @@ def _n_of(runs: Runs, found: Found) -> int:
 
 def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     comparison = runs.comparison_in(found)
-    return math.nan if comparison is None else comparison.excess(curve, curve.points[-1])
+    return math.nan if comparison is None else comparison.excesses(curve)[-1]
 
 
 def values_in(section: Section) -> Iterator[Value | Runs]:
+    """All runs and numbers that a section is about."""
     for panel in section.panels:
         yield from panel.runs
     if section.printed is not None:
