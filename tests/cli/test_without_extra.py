@@ -60,7 +60,7 @@ def test_learners_are_listed_and_unknown_ones_refused(corpus: Path, tmp_path: Pa
 
 def test_experiments_and_plots_say_what_to_install(corpus: Path, tmp_path: Path) -> None:
     done = run("experiment", "multiclass", "--quick", "--output", tmp_path, status=2)
-    line = "egparse: experiment multiclass: needs SciPy; pip install 'egparse[experiments]'\n"
+    line = "egparse: experiment multiclass: needs matplotlib; pip install 'egparse[experiments]'\n"
     assert done.stderr == line
     plot = ("--task", "upos", "--plot", tmp_path / "path.svg")
     done = run("tune", corpus, "--dev", corpus, *plot, status=2)

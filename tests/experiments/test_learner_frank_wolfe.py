@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 import pytest
-from egparse.experiments.classification import ClassifierProblem
 from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import PROVEN, EnumeratedProblem, max_margin_optimum, random_problem
@@ -26,6 +25,7 @@ from egparse.experiments.learners.frank_wolfe import (
     FrankWolfeState,
     nearest_structure,
 )
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import read
 from egparse.learners.registry import build

@@ -231,18 +231,17 @@ class QuasiNewton(Learner):
             loss, gathered = gather_from(self.calls, problem, self._loss)
             value, gradient = value + loss, c * read(problem) + gathered
         else:
-            loss = add_gradient(problem, self._loss, twin)
-            value, gradient = value + loss, c * read(problem) + read(twin)
+            value = add_gradient(problem, self._loss, twin, value)
+            gradient = c * read(problem) + read(twin)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
             raise EgparseError(f"{self.config.method}: expected a finite objective, got {value}")
         return Evaluation(w, value, gradient)
 
 
-def add_gradient(problem: Problem, loss: Loss, twin: Problem) -> float:
-    """The sum of the losses at w = v; the gradient is written into v of ``twin``."""
+def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0) -> float:
+    """``total`` and the sum of the losses at w = v; v of ``twin`` becomes the gradient."""
     twin.reset()
     room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
-    total = 0.0
     for i in range(len(problem.part_starts) - 1):
         scores = problem.scores(i)
         expected = room[: len(scores)]
