@@ -70,6 +70,9 @@ from egparse.types import Floats, Ints, Longs, Mask
 
 SCHEDULE = Schedule(sweeps=12, residual=0.005, damping=0.3)
 
+PRUNING = PrunerConfig()
+"""A word keeps the heads that it keeps in the parser of this project."""
+
 _MOST = 100.0  # the potentials of pairs are clipped to +-100 nats, so that no product overflows
 
 _SHARPER = (1.0, 3.0, 10.0, 30.0)  # factors of the potentials in the search for the best tree
@@ -353,13 +356,14 @@ def pair_graph_parser(
     siblings: bool,
     grandparents: bool,
     schedule: Schedule = SCHEDULE,
+    pruning: PrunerConfig = PRUNING,
 ) -> Setup:
     """The non-projective parser of ``PrunedTrees.setup`` in Smith and Eisner's graph, with the
     pairs asked for, scored by correct heads in per cent.
     """
     config = replace(trees.config, siblings=siblings, grandparents=grandparents)
     learner, _, snapshot = SecondOrderTask(
-        trees.part, Part((), trees.part.words), trees.gold, trees.pruner, PrunerConfig(), config, 1
+        trees.part, Part((), trees.part.words), trees.gold, trees.pruner, pruning, config, 1
     ).prepare()
     base: Any = learner.problem
     problem = PairGraphProblem(base, schedule)
