@@ -27,11 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from egparse.experiments.data.problems import Setup, parser
+from egparse.experiments.data.samples import Sample
 
 from egparse.config.sections import ORDER_1
 from egparse.errors import ConfigError
-from egparse.experiments.data.problems import Setup, parser
-from egparse.experiments.data.samples import Sample
 from egparse.io.corpus import read_corpus
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build

@@ -16,10 +16,11 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.experiments.comparisons.catalogue import Done, report_again
 from egparse.experiments.report.claims import Claim, counted
 from egparse.experiments.report.markdown import claims_lines
+
+from egparse.cli.completion import EXPERIMENTS as NAMES
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGES = DOCS / "experiments"

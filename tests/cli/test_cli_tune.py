@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from cli import program
 from cli.program import CORPORA, ENVIRONMENT, first_sentences
+from egparse.experiments.report.tuning_figure import figure
 
 from egparse.cli.commands.tune import check_plottable, path_table
 from egparse.errors import EgparseError
-from egparse.experiments.report.tuning_figure import figure
 from egparse.training.tune import TASKS
 
 PROGRAM = """

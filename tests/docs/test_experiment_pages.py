@@ -6,11 +6,11 @@ import runpy
 from typing import Any
 
 import pytest
+from egparse.experiments.report import artefacts
+from egparse.experiments.report.claims import VERDICTS
 from house.package import ROOT
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
-from egparse.experiments.report import artefacts
-from egparse.experiments.report.claims import VERDICTS
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Mapping
 
 import pytest
-
 from egparse.experiments.claims.max_margin import (
     CHAINS,
     LABELS,

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 
 import pytest
-
 from egparse.experiments.claims.multiclass import PATH, RESTARTED, SEEDS, claims, scaled_to
 from egparse.experiments.claims.multiclass_bounds import MAIN, REPEATS, bounds, dual_effort
 from egparse.experiments.report.claims import Claim

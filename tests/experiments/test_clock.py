@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from egparse.experiments.classification import ClassifierProblem
+from egparse.experiments.kernels import perceptron
 from learners.calls import count_calls
 from learners.enumerated import random_problem
 
-from egparse.experiments.classification import ClassifierProblem
-from egparse.experiments.kernels import perceptron
 from egparse.experiments.maxent import dual_cd, tron
 from egparse.experiments.maxent import learner as maxent
 from egparse.fitting.choose_learner import LOSSES

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_treebank import sample
-
-from egparse.errors import EgparseError
 from egparse.experiments.claims.grammars import ANCHORED, LOG_LINEAR, MARGIN, PCFG, RULES
 from egparse.experiments.comparisons import grammars
 from egparse.experiments.comparisons.catalogue import perform
 from egparse.experiments.grammars.conversion import phrase_tree
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Results, read_results
+from sample_treebank import sample
+
+from egparse.errors import EgparseError
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "experiments"
 

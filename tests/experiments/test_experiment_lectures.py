@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from egparse.errors import EgparseError
 from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.comparisons.comparison import Plan, compare
 from egparse.experiments.data.generated import sentences
@@ -33,6 +31,8 @@ from egparse.experiments.lectures.tasks import (
 )
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.request import Request
+
+from egparse.errors import EgparseError
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 from egparse.sentences import Sentence

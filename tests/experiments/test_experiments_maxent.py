@@ -11,13 +11,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from egparse.experiments.comparisons import maxent_curves, maxent_probes
+from egparse.experiments.comparisons.maxent_curves import LEARNERS, measure, report
+from egparse.experiments.data.samples import Sample
+from egparse.experiments.report.claims import Claim
+from egparse.experiments.report.request import Request
+from egparse.experiments.report.results import Results, read_results
 
 from egparse.errors import EgparseError
 from egparse.experiments.claims import maxent_races
-from egparse.experiments.comparisons import maxent_curves, maxent_probes
-from egparse.experiments.comparisons.maxent_curves import LEARNERS, measure, report
 from egparse.experiments.data import samples, words
-from egparse.experiments.data.samples import Sample
 from egparse.experiments.data.words import (
     BROWN,
     WordTask,
@@ -30,9 +33,6 @@ from egparse.experiments.data.words import (
 )
 from egparse.experiments.maxent.probes.costs import newton_costs, update_costs
 from egparse.experiments.maxent.probes.rates import rate_of
-from egparse.experiments.report.claims import Claim
-from egparse.experiments.report.request import Request
-from egparse.experiments.report.results import Results, read_results
 from egparse.sentences import Sentence
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS, perform
 from egparse.experiments.comparisons.comparison import SGD, Plan, compare
 from egparse.experiments.data.digits import read_digits, read_idx
@@ -26,6 +24,8 @@ from egparse.experiments.report.outcome import Line, Panel, Table
 from egparse.experiments.report.record import Comparison, Curve, Point, best_bound
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.summary import summary_table
+
+from egparse.errors import ConfigError, EgparseError
 from egparse.learners.learner import LearnerConfig
 from egparse.sentences import Sentence
 

@@ -12,13 +12,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS, Done, perform, report_again
-from egparse.experiments.data import samples
 from egparse.experiments.report.claims import VERDICTS
 from egparse.experiments.report.record import Curve
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import read_results
+
+from egparse.experiments.data import samples
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -9,10 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from oracles.trees import all_trees
-from scipy.special import logsumexp
-
-from egparse.errors import EgparseError
 from egparse.experiments.comparisons import dca_curves, loss_grid
 from egparse.experiments.comparisons.catalogue import EXPERIMENTS
 from egparse.experiments.comparisons.comparison import DCA, SGD, Plan, compare
@@ -22,6 +18,10 @@ from egparse.experiments.data.risks import HeldOutSequences, HeldOutTrees, Risks
 from egparse.experiments.data.samples import UD_LATIN, Corpus, Sample, sample
 from egparse.experiments.report.curves import Budget
 from egparse.experiments.report.request import Request
+from oracles.trees import all_trees
+from scipy.special import logsumexp
+
+from egparse.errors import EgparseError
 from egparse.features.arcs import codes_for, compile_arc_templates
 from egparse.features.word_table import Words
 from egparse.learners.learner import LearnerConfig

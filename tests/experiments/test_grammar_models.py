@@ -6,10 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from oracles.parses import all_parses
-from sample_treebank import sample
-
-from egparse.errors import EgparseError
 from egparse.experiments.grammars.binarisation import Binarisation, tree_of
 from egparse.experiments.grammars.chart import expectations
 from egparse.experiments.grammars.conversion import phrase_tree
@@ -19,6 +15,10 @@ from egparse.experiments.grammars.lexicon import learn_lexicon, signatures
 from egparse.experiments.grammars.pcfg import Pcfg, em_step, sample_tree
 from egparse.experiments.grammars.treebank import Model, learn_model
 from egparse.experiments.grammars.trees import Tree
+from oracles.parses import all_parses
+from sample_treebank import sample
+
+from egparse.errors import EgparseError
 
 TREES = [phrase_tree(sentence) for sentence in sample("train") if len(sentence) <= 12]
 

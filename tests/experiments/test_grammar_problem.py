@@ -9,15 +9,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from sample_treebank import sample
-
-from egparse.errors import EgparseError
 from egparse.experiments.grammars.binarisation import Binarisation
 from egparse.experiments.grammars.conversion import phrase_tree
 from egparse.experiments.grammars.features import Signatures
 from egparse.experiments.grammars.held_out import HeldOut
 from egparse.experiments.grammars.problem import Encoder, GrammarProblem
 from egparse.experiments.grammars.treebank import Model, learn_model
+from sample_treebank import sample
+
+from egparse.errors import EgparseError
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.registry import build
 

@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from egparse.experiments.grammars import chart, forest_inference
+from egparse.experiments.grammars.forest import Forest, parse_forest
+from egparse.experiments.grammars.rules import Rules, checked_rules
 from hypothesis import given
 from hypothesis import strategies as st
 from oracles.parses import Part, all_parses, parse_facts, parse_score
 from properties import examples
 from tolerances import DOUBLE, score_rounding
 
-from egparse.experiments.grammars import chart, forest_inference
-from egparse.experiments.grammars.forest import Forest, parse_forest
-from egparse.experiments.grammars.rules import Rules, checked_rules
 from egparse.types import Floats, Mask
 
 EXAMPLES = examples(150)

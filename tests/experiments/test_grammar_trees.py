@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sample_treebank import sample
-
-from egparse.errors import ConfigError, CorpusError, EgparseError
 from egparse.experiments.grammars.binarisation import Binarisation, tree_of
 from egparse.experiments.grammars.conversion import lifted, phrase_tree
 from egparse.experiments.grammars.parseval import brackets, score_trees
 from egparse.experiments.grammars.trees import Tree, read_brackets
+from sample_treebank import sample
+
+from egparse.errors import ConfigError, CorpusError, EgparseError
 from egparse.sentences import Sentence
 
 PENN = """( (S (NP-SBJ (PRP I))

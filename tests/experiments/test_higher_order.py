@@ -11,15 +11,15 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pytest
+from egparse.experiments.chains import higher_order as higher
+from egparse.experiments.chains.higher_order_batch import best_sequences
+from egparse.experiments.chains.higher_order_k_best import k_best
+from egparse.experiments.chains.higher_order_states import n_ngrams, room_for, workspace
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from tolerances import DOUBLE, score_rounding
 
-from egparse.experiments.chains import higher_order as higher
-from egparse.experiments.chains.higher_order_batch import best_sequences
-from egparse.experiments.chains.higher_order_k_best import k_best
-from egparse.experiments.chains.higher_order_states import n_ngrams, room_for, workspace
 from egparse.structures.chains import chain
 from egparse.structures.chains.batch import best_sequences as best_of_order_one
 from egparse.structures.chains.batch import slack_of

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from egparse.experiments.kernels.functions import Gaussian, Kernel, Linear, Polynomial
+from egparse.experiments.kernels.perceptron import KernelModel, Training, Weighting
 from hypothesis import given
 from hypothesis import strategies as st
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.kernels.functions import Gaussian, Kernel, Linear, Polynomial
-from egparse.experiments.kernels.perceptron import KernelModel, Training, Weighting
 
 Floats = np.ndarray
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from egparse.experiments.kernels.objects import ObjectProblem
+from egparse.experiments.kernels.strings import Subsequence
+from egparse.experiments.kernels.trees import Fragments, Tree
 from hypothesis import given
 from hypothesis import strategies as st
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.kernels.objects import ObjectProblem
-from egparse.experiments.kernels.strings import Subsequence
-from egparse.experiments.kernels.trees import Fragments, Tree
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 

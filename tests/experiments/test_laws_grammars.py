@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-
 from egparse.experiments.grammars import chart, forest_inference
 from egparse.experiments.grammars.forest import parse_forest
 from egparse.experiments.grammars.rules import Rules, checked_rules
+
 from egparse.types import Mask
 
 CATALAN = checked_rules(1, [(0, 0, 0)], [])

@@ -10,13 +10,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from egparse.experiments.classification import ClassifierProblem
 from full_rows import full_rows
 from learners.small_problems import sequences, trees
 from oracles.generative import HiddenMarkov, naive_bayes_log_joint
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
 from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig

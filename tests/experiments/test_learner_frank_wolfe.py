@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 import pytest
+from egparse.experiments.classification import ClassifierProblem
 from hypothesis import given
 from hypothesis import strategies as st
 from learners.enumerated import PROVEN, EnumeratedProblem, max_margin_optimum, random_problem
@@ -18,7 +19,6 @@ from properties import examples
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.active_sets import ActiveSet
 from egparse.experiments.learners.frank_wolfe import (
     FrankWolfe,

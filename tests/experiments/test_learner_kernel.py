@@ -9,11 +9,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
+from egparse.experiments.classification import ClassifierProblem, error_rate
+from egparse.experiments.kernels import learner as kernel_learner
 from learners.small_problems import sequences, trees
 
 from egparse.errors import ConfigError
-from egparse.experiments.classification import ClassifierProblem, error_rate
-from egparse.experiments.kernels import learner as kernel_learner
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.registry import build
 

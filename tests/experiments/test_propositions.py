@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from learners.small_problems import trees
-
 from egparse.experiments.claims.losses import CRF, LOSSES, name_of
 from egparse.experiments.data.problems import without_punctuation
 from egparse.experiments.data.propositions import check_all, pseudo_marginals
+from learners.small_problems import trees
+
 from egparse.sentences import Sentence
 
 

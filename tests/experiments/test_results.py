@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from egparse.errors import EgparseError
 from egparse.experiments.comparisons.comparison import LBFGS, SGD, Plan, compare
 from egparse.experiments.data.generated import classes_of_points
 from egparse.experiments.data.problems import Setup, classifier
@@ -26,6 +24,8 @@ from egparse.experiments.report.markdown import claims_lines
 from egparse.experiments.report.record import Comparison, Curve, Paired, Point, Task
 from egparse.experiments.report.request import Request
 from egparse.experiments.report.results import Facts, Results, encoded, read_results
+
+from egparse.errors import EgparseError
 
 FACTS = Facts(1, 2.5, {"egparse": "0"}, "a processor")
 

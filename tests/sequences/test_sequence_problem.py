@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 import pytest
+from egparse.experiments.chains.higher_order_states import n_ngrams
+from egparse.experiments.chains.problem import HigherOrderProblem, observed_ngrams
 from full_rows import full_rows
 from learners.enumerated import PROVEN
 from learners.passes import passes
@@ -17,8 +19,6 @@ from scipy.special import logsumexp
 from tolerances import bracket, stored_slack
 
 from egparse.errors import ConfigError
-from egparse.experiments.chains.higher_order_states import n_ngrams
-from egparse.experiments.chains.problem import HigherOrderProblem, observed_ngrams
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED
