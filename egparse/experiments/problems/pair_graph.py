@@ -29,49 +29,38 @@ neither a lower nor an upper bound: the probability of the correct tree may come
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.config.sections import PrunerConfig
-from egparse.experiments.data.problems import (
-    Setup,
-    heads_of,
-    sentence_counts,
-    tagged,
-    without_punctuation,
-)
-from egparse.experiments.data.second_order import PrunedTrees
-from egparse.fitting.task import Part
+from egparse.experiments.problems.second_order import PrunedTrees, Right
+from egparse.experiments.problems.sentences import heads_of, tagged
+from egparse.experiments.problems.setup import Setup
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import Problem
-from egparse.parsing.candidates import ALL_CANDIDATES, candidate_labels
+from egparse.parsing.candidates import ALL_CANDIDATES
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.parts import (
-    Parts,
     best_labels,
+    build_parts,
     new_work,
-    prune,
     share_out,
     sum_labels,
 )
 from egparse.parsing.second_order.problem import SecondOrderProblem
-from egparse.parsing.training import PART_THETA, SecondOrderTask
 from egparse.sentences import Sentence
-from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
+from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.second_order.loopy import Outcome, Schedule, Workspace
 from egparse.structures.second_order.messages import MAX_ODDS
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds
 from egparse.structures.trees.nonprojective import matrix_tree
-from egparse.types import Floats, Ints, Longs, Mask
+from egparse.types import Floats, Ints, Mask
 
 SCHEDULE = Schedule(sweeps=12, residual=0.005, damping=0.3)
-
-PRUNING = PrunerConfig()
-"""A word keeps the heads that it keeps in the parser of this project."""
 
 _MOST = 100.0  # the potentials of pairs are clipped to +-100 nats, so that no product overflows
 
@@ -295,112 +284,62 @@ class PairGraphProblem(SecondOrderProblem):
         return highest
 
 
-@dataclass(frozen=True)
-class _HeldOut:
-    """Sentences that are parsed with the weights of a problem in training."""
-
-    sentences: Sequence[Sentence]
-    problem: PairGraphProblem
-    heads: Sequence[Ints]
-
-    @classmethod
-    def of(
-        cls, sentences: Sequence[Sentence], trees: PrunedTrees, parser: SecondOrderParser,
-        training: PairGraphProblem, schedule: Schedule,
-    ) -> _HeldOut:  # fmt: skip
-        """The parts over the arcs that the pruner keeps; correct arcs may be missing."""
-        values = parser.sentences(tagged(trees.columns, sentences, ("heads",)))
-        heads, model = heads_of(sentences), parser.kernel_model()
-        work = new_work(max(map(len, heads)), model.structure)
-        codes, parts = [], []
-        for of_sentence in values:
-            own, arcs = prune(of_sentence, ALL_CANDIDATES, model, work)
-            graph = lay_out(
-                arcs, len(of_sentence), model.structure.siblings, model.structure.grandparents
-            )
-            codes.append(own)
-            parts.append(Parts(graph, candidate_labels(of_sentence, graph.arcs, model.dictionary)))
-        problem = SecondOrderProblem(
-            codes=codes,
-            parts=parts,
-            heads=heads,
-            ranks=heads,  # labels are not scored
-            templates=model.templates,
-            bits=1,
-            trees="non-projective",
-            single_root=model.structure.single_root,
-            inference="loopy",
-            schedule=schedule,
-        )
-        problem.weights = training.weights
-        return cls(sentences, PairGraphProblem(problem, schedule), heads)
-
-    def right(self, scale: float) -> Mask:
-        """Which words get their correct head."""
-        return np.concatenate(
-            [
-                self.problem.most_probable_heads(i, self.problem.scores(i) * scale)[1:] == correct
-                for i, correct in enumerate(self.heads)
-            ]
-        )
-
-    def score(self, scale: float) -> float:
-        """Correct heads in per cent."""
-        return 100.0 * float(self.right(scale).mean())
-
-
 def pair_graph_parser(
     trees: PrunedTrees,
-    name: str,
     *,
     siblings: bool,
     grandparents: bool,
     schedule: Schedule = SCHEDULE,
-    pruning: PrunerConfig = PRUNING,
+    pruning: PrunerConfig | None = None,
 ) -> Setup:
-    """The non-projective parser of ``PrunedTrees.setup`` in Smith and Eisner's graph, with the
-    pairs asked for, scored by correct heads in per cent.
+    """The non-projective parser of ``PrunedTrees.setup`` in Smith and Eisner's graph; with
+    ``pruning``, over other candidate arcs.
     """
-    config = replace(trees.config, siblings=siblings, grandparents=grandparents)
-    learner, _, snapshot = SecondOrderTask(
-        trees.part, Part((), trees.part.words), trees.gold, trees.pruner, pruning, config, 1
-    ).prepare()
+    task = trees.task(siblings=siblings, grandparents=grandparents)
+    learner, state, snapshot = replace(task, pruning=pruning or task.pruning).prepare()
     base: Any = learner.problem
-    problem = PairGraphProblem(base, schedule)
-    parser, sample = snapshot(learner.initialise(PART_THETA)), trees.sample
-    held_out = _HeldOut.of(sample.dev, trees, parser, problem, schedule)
-    compared = sample.test or sample.dev
-    tested = _HeldOut.of(compared, trees, parser, problem, schedule) if sample.test else held_out
-    starts = np.cumsum([0, *(len(own) for own in compared[:-1])])
+    problem, parser = PairGraphProblem(base, schedule), snapshot(state)
 
-    def outcomes(scale: float) -> Longs:
-        return sentence_counts(tested.right(scale), starts)
+    def right_of(part: Sequence[Sentence]) -> Right:
+        heads = heads_of(part)
+        values = parser.sentences(tagged(trees.columns, part, ("heads",)))
+        held_out = PairGraphProblem(_without_heads(parser, list(values), heads), schedule)
+        held_out.weights = problem.weights
 
-    def figures(scale: float) -> Mapping[str, float]:
-        return without_punctuation(compared, tested.right(scale))
+        def right(scale: float) -> Mask:
+            found = [
+                held_out.most_probable_heads(i, held_out.scores(i) * scale)[1:].copy()
+                for i in range(len(heads))
+            ]
+            return np.asarray(np.concatenate(found) == np.concatenate(heads))
 
-    return Setup(
-        name,
-        problem,
-        held_out.score,
-        "validation accuracy (% of heads)",
-        1,
-        PART_THETA,
-        {
-            "data": sample.name,
-            "training sentences": len(sample.train),
-            "validation sentences": len(sample.dev),
-            "test sentences": len(sample.test),
-            "parts": int(problem.part_starts[-1]),
-            "trees": trees.trees,
-            "graph": "a factor for each pair of arcs",
-            "single root": trees.config.single_root,
-            "weights": problem.weights.size,
-        },
-        tested.score if sample.test else None,
-        None,
-        outcomes,
-        figures,
+        return right
+
+    setup = trees.scored(problem, right_of)
+    return setup._replace(facts={**setup.facts, "graph": "a factor for each pair of arcs"})
+
+
+def _without_heads(
+    parser: SecondOrderParser, values: Sequence[Ints], heads: Sequence[Ints]
+) -> SecondOrderProblem:
+    """Sentences that are to be parsed: the pruner may have lost their correct arcs."""
+    model, codes, parts = parser.kernel_model(), [], []
+    work = new_work(max(map(len, heads)), model.structure)
+    for of_sentence in values:
+        own, found = build_parts(of_sentence, ALL_CANDIDATES, model, work)
+        codes.append(own)
+        parts.append(found)
+    return SecondOrderProblem(
+        codes=codes,
+        parts=parts,
+        heads=heads,
+        ranks=heads,  # no labels are scored
+        templates=model.templates,
+        bits=1,  # the weights are those of the problem in training
+        trees="non-projective",
+        single_root=model.structure.single_root,
+        inference="loopy",
+        schedule=SCHEDULE,
     )
 
 
