@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -343,33 +343,29 @@ def _without_heads(
     )
 
 
-class Footnote17(NamedTuple):
-    """A pass of dual coordinate ascent. In per cent: the training sentences with an estimate of
-    P(y | x) > 1 when they were visited, and the calls of inference that had not converged. Then
-    the validation score after it.
-    """
+def footnote17(setup: Setup, c: float, passes: int, seed: int = 1) -> dict[str, dict[str, float]]:
+    """Train as Martins et al. (2010, Alg. 1; footnote 17: no update where the estimate of P(y | x)
+    is above one) and count, in either graph of loopy inference.
 
-    above_one: float
-    unconverged: float
-    score: float
-
-
-def footnote17(setup: Setup, c: float, passes: int, seed: int = 1) -> list[Footnote17]:
-    """Train as Martins et al. (2010, Alg. 1 and footnote 17: no update where the estimate of P is
-    above one) and count; for a setup of loopy inference in either graph.
-
-    ``c`` is the constant of this project: lambda m, one over the C of the paper.
+    By name and pass, in per cent: ``above one``, the sentences with such an estimate when they are
+    visited; ``unconverged``, the calls of inference that did not converge; ``score``, the
+    validation score of the average weights. ``c`` is lambda m, one over the C of the paper.
     """
     problem: Any = setup.problem
     learner = DCA(problem, DCAConfig(c=c, seed=seed, below_zero="skip"))
-    state, rows = learner.initialise(), []
-    for _ in range(passes):
+    state, out = learner.initialise(), dict[str, dict[str, float]]()
+    for k in range(1, passes + 1):
         problem.calls = problem.unconverged = 0
         learner.iterate(state)
-        above, unconverged = state.tally.negative / setup.n, problem.unconverged / problem.calls
+        found = {
+            "above one": 100.0 * state.tally.negative / setup.n,
+            "unconverged": 100.0 * problem.unconverged / problem.calls,
+        }
         with learner.model_weights(state):
-            rows.append(Footnote17(100 * above, 100 * unconverged, setup.score(state.scale)))
-    return rows
+            found["score"] = setup.score(state.scale)
+        for name, value in found.items():
+            out.setdefault(name, {})[str(k)] = value
+    return out
 
 
 def share_above_one(problem: Problem, scale: float = 1.0) -> float:
