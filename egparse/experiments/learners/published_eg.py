@@ -175,8 +175,10 @@ class PublishedEG(OnlineEG):
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """As ``OnlineEG.initialise``, but for ``start`` and for the rate that is proven."""
-        config = self.config
-        radii = squared_radii(self.problem) if config.search == "proven" else None  # which sets v to 0
+        config = self.config  # v is 0 after the radii, which come first
+        radii = (
+            squared_radii(self.problem) if config.search == "proven" else None
+        )  # which sets v to 0
         state = super().initialise(0.0 if config.start == "uniform" else gold_theta)
         if radii is not None:
             state.first_eta = state.eta[:] = proven_rate(radii, config, online=True)
