@@ -35,7 +35,7 @@ from annotated_types import Interval
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner, UnscaledState
-from egparse.learners.problem import Problem
+from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Arrays, Divergence, copies, restore
 from egparse.types import Floats, Longs
 
@@ -144,7 +144,7 @@ class AdaGrad(OnlineLearner):
     def certificate(self, state: AdaGradState) -> Certificate:
         """The primal at the weights of the model; there is no dual."""
         with self.model_weights(state):
-            primal = self.primal(state, self.config.c)
+            primal = self.primal(state, 0.0) + self.config.c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
             raise Divergence(f"adagrad: expected a finite primal, got {primal}")
         return Certificate(primal, -math.inf, state.visits / max(1, self.n), self.config.c)

@@ -37,7 +37,7 @@ FirstDistributions = Annotated[Start, "the first distributions"]
 Largest = Annotated[float, Ge(1e-9), "the greatest rate"]
 Restarts = Annotated[bool, "start at eta at each visit"]
 
-_SOLVED = 1e-3
+_SOLVED = 1e-5
 """An example counts as maximised when a step gains no more than this part of what its visit did."""
 _MOST_STEPS = 50
 

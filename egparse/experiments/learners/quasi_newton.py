@@ -51,8 +51,8 @@ and above it the optimiser has failed.
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewtonConfig(LearnerConfig):
-    """``memory`` is the number of corrections that L-BFGS keeps. Steps end at a relative gap of ``tolerance``, or of the relative rounding of v if that is
-    greater.
+    """``memory`` is the number of corrections that L-BFGS keeps. Steps end at a relative gap of
+    ``tolerance``, or of the relative rounding of v if that is greater.
 
     Raises:
         ConfigError: a loss without a gradient, or a value out of range.
