@@ -1,5 +1,5 @@
 """Learners that keep dual variables of each example: a dual that never falls and says by how much
-it rises, v as its dual expression, the optimum between dual and primal, and the pieces of their steps.
+it rises, v as its dual expression, the optimum between dual and primal, and the pieces of steps.
 """
 
 from __future__ import annotations

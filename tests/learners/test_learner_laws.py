@@ -149,7 +149,7 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     (
         "eg-online",
         {},
-        {"search": "proven", "curvature": 1.0},
+        {"search": "proven", "curvature": 1.0, "order": "random"},
         "no curvature .* with search = 'proven'",
     ),
     ("eg-online", NO_LOSS, {}, EG_NEEDS),

@@ -153,7 +153,7 @@ class BatchEG(DualLearner):
         super().retarget(state, targets)
         state.value, state.squared_norm = self._rebuild(state.theta)
 
-    def details(self, state: EGBatchState) -> dict[str, float]:  # type: ignore[override]
+    def details(self, state: EGBatchState) -> dict[str, float]:
         """The rate ``eta``."""
         return {"eta": state.eta}
 
@@ -178,4 +178,5 @@ class BatchEG(DualLearner):
     def _noise(self, state: EGBatchState) -> float:
         """A fall of the dual that rounding explains."""
         precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
-        return _ROUNDING * precision * (1.0 + abs(state.value) + state.squared_norm / (2 * state.c))
+        size: float = abs(state.value)
+        return _ROUNDING * precision * (1.0 + size + state.squared_norm / (2 * state.c))

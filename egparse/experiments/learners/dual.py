@@ -11,6 +11,7 @@ structure z_i, and its value d_i, H(alpha_i) / beta + gamma E[cost] or less.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,6 @@ from egparse.learners.learner import (
     sum_of_losses,
 )
 from egparse.learners.losses import HINGE
-from egparse.types import Floats
 
 
 def require_hinge(learner: str, config: LearnerConfig) -> None:
@@ -48,7 +48,7 @@ class DualState:
     inference calls.
     """
 
-    value: Floats | float
+    value: Any
     squared_norm: float
     c: float
     evaluations: int = 0
@@ -68,7 +68,7 @@ class DualLearner(OnlineLearner):
     """A learner with a ``DualState``; the problem holds v."""
 
     name: str
-    config: LearnerConfig
+    config: Any
 
     def dual(self, state: DualState) -> float:
         """The dual value, a lower bound of the optimum."""
@@ -89,6 +89,6 @@ class DualLearner(OnlineLearner):
         """The sum of the losses at w = v / c."""
         return sum_of_losses(self.problem, self.loss, 1.0 / c)
 
-    def details(self, state: DualState) -> dict[str, float]:
+    def details(self, state: Any) -> dict[str, float]:
         """Further figures of a certificate."""
         return {}

@@ -178,10 +178,11 @@ class FrankWolfe(DualLearner):
         if not math.isfinite(gap):
             raise EgparseError(f"Frank-Wolfe: expected a finite gap of example {i}, got {gap}")
         state.gap[i] = max(0.0, gap)
-        loser, longest = mixture, 1.0
+        loser, longest = self._worst[:size], 1.0
         if state.active:
-            loser = self._worst[:size]
             longest = state.active[i].worst(potentials, loser)
+        else:
+            loser[:] = mixture
         direction = np.subtract(best, loser, out=self._direction[:size])
         slope, increase = float(potentials @ direction), 0.0
         if slope > _ROUNDING * (1.0 + abs(highest)):
@@ -196,7 +197,7 @@ class FrankWolfe(DualLearner):
             self.run_steps(state, self._draw(state, len(part)))
         state.passes += 1
 
-    def details(self, state: FrankWolfeState) -> dict[str, float]:  # type: ignore[override]
+    def details(self, state: FrankWolfeState) -> dict[str, float]:
         """``known_gap``, the sum of the gaps at the last visits, and ``structures``, how many a
         mixture has on average, where they are kept.
         """

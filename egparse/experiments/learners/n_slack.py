@@ -139,7 +139,7 @@ class NSlack(DualLearner):
             self._solve(state)
             state.sets.drop(_PATIENCE)
 
-    def details(self, state: NSlackState) -> dict[str, float]:  # type: ignore[override]
+    def details(self, state: NSlackState) -> dict[str, float]:
         """The number of ``structures`` in all working sets, of ``programs`` solved, and of
         ``sweeps`` over the working sets that they took.
         """
@@ -186,7 +186,7 @@ class NSlack(DualLearner):
         """The violation from which a structure is added, and twice that of the programs."""
         known = state.violation[np.isfinite(state.violation)]
         mean = float(np.maximum(0.0, known).mean()) if len(known) else 0.0
-        return max(self.config.epsilon, mean / 2)
+        return max(float(self.config.epsilon), mean / 2)
 
     def _solve(self, state: NSlackState) -> None:
         sweeps, state.solved = state.sets.solve(self._precision(state) / 2)

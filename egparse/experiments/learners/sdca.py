@@ -258,7 +258,7 @@ class SDCA(DualLearner):
         """Go on with another C: the dual variables are feasible for every C, and v is theirs."""
         state.c, self._steps.c, self._steps.scale = c, c, 1.0 / c
 
-    def details(self, state: SDCAState) -> dict[str, float]:  # type: ignore[override]
+    def details(self, state: SDCAState) -> dict[str, float]:
         """``skipped``, the visits of the last pass with a gap below zero."""
         return {"skipped": float(state.skipped)}
 
