@@ -16,8 +16,10 @@ optimum for their scores to mean anything, or the difference is within the noise
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -89,7 +91,7 @@ class Curves(NamedTuple):
 
 What = Literal[
     "passes", "seconds", "passes to score", "last passes", "gap", "excess", "primal", "score",
-    "best score", "test", "c",
+    "best score", "test", "c", "fall",
 ]  # fmt: skip
 
 
@@ -100,19 +102,32 @@ class Quantity(NamedTuple):
     ``passes to score``: until the validation score is as good as ``to``; ``last passes``: of the
     whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
     primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
-    of the test part; ``c``: the value of C. Other names are details of the last model.
+    of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
+    from one point to the next. Other names are details of the last model, for each example if
+    ``per_example``. ``over`` takes the least or the greatest number of any seed in place of the
+    mean.
     """
 
     runs: Runs
     what: What | str
     to: float = 1.0
+    per_example: bool = False
+    over: Literal["mean", "least", "greatest"] = "mean"
 
     def value(self, found: Found) -> float:
         """The number; nan where nothing was run."""
-        comparison = self.runs.comparison_in(found)
-        if comparison is None or not self.runs.of(found):
+        comparison, curves = self.runs.comparison_in(found), self.runs.of(found)
+        if comparison is None or not curves:
             return math.nan
-        label, c, what = self.runs.label, self.runs.c_in(found), self.what
+        label, c = self.runs.label, self.runs.c_in(found)
+        if self.over == "mean":
+            return self._mean(comparison, label, c)
+        others = [run for run in comparison.curves if not any(run is own for own in curves)]
+        each = [self._mean(comparison._replace(curves=(*others, run)), label, c) for run in curves]
+        return min(each) if self.over == "least" else max(each)
+
+    def _mean(self, comparison: Comparison, label: str, c: float) -> float:
+        what = self.what
         match what:
             case "passes" | "seconds":
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
@@ -122,6 +137,8 @@ class Quantity(NamedTuple):
                 return comparison.mean(label, c, lambda run: run.points[-1].passes)
             case "c":
                 return c
+            case "fall":
+                return comparison.mean(label, c, lambda run: _fall(run, comparison.sign))
             case "excess":
                 return comparison.last_excess(label, c)
             case "gap":
@@ -138,7 +155,13 @@ class Quantity(NamedTuple):
                 return comparison.mean(
                     label, c, lambda run: math.nan if run.test is None else run.test
                 )
-        return comparison.mean(label, c, lambda run: run.details.get(what, math.nan))
+        examples = comparison.n if self.per_example else 1
+        return comparison.mean(label, c, lambda run: run.details.get(what, math.nan)) / examples
+
+
+def _fall(run: Curve, sign: int) -> float:
+    scores = [sign * point.score for point in run.points]
+    return max((one - other for one, other in itertools.pairwise(scores)), default=math.nan)
 
 
 class Number(NamedTuple):
@@ -155,8 +178,66 @@ class Number(NamedTuple):
         return float(place) if isinstance(place, int | float) else math.nan
 
 
-Value = Quantity | Number | float
+class Overtaking(NamedTuple):
+    """The passes after which ``first`` is for the first time at least as good as ``second`` was up
+    to then, by the primal or the validation score; the mean over seeds.
+    """
+
+    first: Runs
+    second: Runs
+    what: Literal["primal", "score"] = "primal"
+
+    def value(self, found: Found) -> float:
+        """The passes; infinite where it never is, nan where nothing was run."""
+        comparison = self.first.comparison_in(found)
+        others = {run.seed: run for run in self.second.of(found)}
+        pairs = [(run, others[run.seed]) for run in self.first.of(found) if run.seed in others]
+        if comparison is None or not pairs:
+            return math.nan
+        sign = -1 if self.what == "primal" else comparison.sign
+
+        def overtakes(run: Curve, other: Curve) -> float:
+            for point in run.points:
+                reached = [own for own in other.points if own.passes <= point.passes]
+                if (
+                    reached
+                    and sign * (getattr(point, self.what) - getattr(reached[-1], self.what)) >= 0
+                ):
+                    return point.passes
+            return math.inf
+
+        return fmean(overtakes(run, other) for run, other in pairs)
+
+
+class Combined(NamedTuple):
+    """The sum, the least or the greatest of several numbers. A sum needs all of them."""
+
+    how: Literal["sum", "least", "greatest"]
+    of: Sequence[Quantity | Number | float]
+
+    def value(self, found: Found) -> float:
+        """The number; nan where nothing was run."""
+        values = [value_of(value, found) for value in self.of]
+        if self.how == "sum":
+            return math.fsum(values)
+        known = [value for value in values if not math.isnan(value)]
+        return (min if self.how == "least" else max)(known, default=math.nan)
+
+
+Value = Quantity | Number | Overtaking | Combined | float
 """A number that is measured, or one that the paper gives."""
+
+
+def parts_of(value: Value | Runs) -> Iterator[Quantity | Number | Runs | float]:
+    """The runs and numbers that a number is made of."""
+    match value:
+        case Combined():
+            for part in value.of:
+                yield from parts_of(part)
+        case Overtaking():
+            yield from (value.first, value.second)
+        case _:
+            yield value
 
 
 def value_of(value: Value, found: Found) -> float:
@@ -175,28 +256,42 @@ class Judged(NamedTuple):
 class Sooner(NamedTuple):
     """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
+
+    With ``passes to score`` the goal is a score, ``to``; with ``passes to its score`` that with
+    which ``second`` ends, or one that is worse by ``to`` points. ``before`` are passes of
+    ``second`` that its curve does not show, such as those that tried learning rates.
     """
 
     case: str
     first: Runs
     second: Runs
     to: float = 1.0
-    by: Literal["passes", "seconds", "passes to score"] = "passes"
+    by: Literal["passes", "seconds", "passes to score", "passes to its score"] = "passes"
     share: float = 1.0
+    before: float = 0.0
 
     @property
     def rule(self) -> str:
         """The rule in words."""
-        goal = "the score" if self.by == "passes to score" else f"{self.to:g} %"
+        goal = f"{self.to:g} %"
+        if self.by == "passes to score":
+            goal = "the score"
+        elif self.by == "passes to its score":
+            goal = f"within {self.to:g} points of the last score of {self.second.label}"
         unit = "CPU seconds" if self.by == "seconds" else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
-        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}"
+        before = f" + {self.before:g}" if self.before else ""
+        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}{before}"
 
     def judge(self, found: Found) -> Judged:
         """Compare the efforts."""
-        one, other = (
-            Quantity(runs, self.by, self.to).value(found) for runs in (self.first, self.second)
-        )
+        by, to = self.by, self.to
+        if by == "passes to its score":
+            by, last = "passes to score", Quantity(self.second, "score").value(found)
+            comparison = self.second.comparison_in(found)
+            to = last - self.to * (1 if comparison is None else comparison.sign)
+        one, other = (Quantity(runs, by, to).value(found) for runs in (self.first, self.second))
+        other += self.before
         text = f"{figure(one)} / {figure(other)}"
         if math.isnan(one) or math.isnan(other):
             return Judged(None, "-", NOT_RUN)

@@ -27,7 +27,7 @@ from annotated_types import Ge, Interval
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.step import StepRule
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
@@ -213,6 +213,15 @@ class PublishedEG(OnlineEG):
         if not by_gain and self.config.order == "drawn":
             return state.generator.integers(self.n, size=self.n)
         return super().next_visits(state, by_gain)
+
+    def certificate(self, state: EGState) -> Certificate:
+        """As ``OnlineEG.certificate``, with the detail ``tried again``: learning rates that were
+        tried after the first of a visit, in per cent of the visits.
+        """
+        certificate = super().certificate(state)
+        passes = certificate.effective_iterations
+        again = 100.0 * (passes / state.iteration - 1.0) if state.iteration else 0.0
+        return certificate._replace(details={"tried again": again})
 
 
 class CyclicEG(PublishedEG):
