@@ -34,7 +34,7 @@ from egparse.errors import EgparseError
 from egparse.experiments.learners.dual import DualLearner, DualState, require_hinge
 from egparse.experiments.learners.frank_wolfe import nearest_structure
 from egparse.experiments.learners.working_sets import WorkingSets
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem, size, write
 from egparse.types import Floats
@@ -64,8 +64,9 @@ class NSlackConfig(LearnerConfig):
 
 @dataclass(kw_only=True)
 class NSlackState(DualState):
-    """``sets`` hold the structures, their weights and v; ``value`` is that of their mixture, and
-    ``violation`` (n,) is H_i(y*) - slack_i at the last visit, inf before the first.
+    """``sets`` hold the structures, their weights and v; ``value`` and |v|^2 are those at
+    the last certificate. ``violation`` (n,) is H_i(y*) - slack_i at the last visit, inf before the
+    first.
 
     ``solved``: the last program was solved to its precision. ``finished``: a pass at the last
     precision has found no new structure after that.
@@ -111,7 +112,7 @@ class NSlack(DualLearner):
         for i in range(self.n):
             first = nearest_structure(self.problem, i, self._potentials, self._best)
             self._include(state, i, first)
-        self._take(state)
+        write(self.problem, state.sets.v)
         return state
 
     def iterate(self, state: NSlackState) -> None:
@@ -138,6 +139,11 @@ class NSlack(DualLearner):
         if not state.finished:
             self._solve(state)
             state.sets.drop(_PATIENCE)
+
+    def certificate(self, state: NSlackState) -> Certificate:  # type: ignore[override]
+        """As of all learners in the dual, with the dual of the working sets."""
+        state.value, state.squared_norm = state.sets.value(), float(state.sets.v @ state.sets.v)
+        return super().certificate(state)
 
     def details(self, state: NSlackState) -> dict[str, float]:
         """The number of ``structures`` in all working sets, of ``programs`` solved, and of
@@ -192,9 +198,4 @@ class NSlack(DualLearner):
         sweeps, state.solved = state.sets.solve(self._precision(state) / 2)
         state.sweeps += sweeps
         state.programs += 1
-        self._take(state)
-
-    def _take(self, state: NSlackState) -> None:
-        """Take v and the dual of the working sets."""
-        state.value, state.squared_norm = state.sets.value(), float(state.sets.v @ state.sets.v)
         write(self.problem, state.sets.v)
