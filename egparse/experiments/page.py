@@ -31,9 +31,37 @@ from egparse.experiments.claims import (
     judge,
     value_of,
 )
+from egparse.experiments.record import Curve
 from egparse.experiments.sections import Paper, Printed, Section
 
 _WIDTH = 100
+_HEAD = """\
+# Experiments
+
+The figures and tables of the papers that egparse implements, made anew, and for each claim of the
+papers whether it holds here. Everything below is made of the numbers beside it (JSON).
+
+```bash
+pip install 'egparse[experiments]'                            # SciPy and matplotlib
+egparse experiment all --data DIRECTORY -o OUT                # every figure and table; hours
+egparse experiment all --quick -o OUT                         # the same on toy problems
+egparse experiment all --from docs/experiments -o OUT         # this page, from its numbers
+```
+
+- **Passes** are effective iterations: examples visited, divided by the number of examples; a step
+  that is tried and halved counts again. **Above the bound**: how far the primal is above the best
+  dual value of any learner at that C, in per cent; "to 1 %" is the first pass there. **CPU
+  seconds** are those of learning alone on one core, without certificates and scores.
+- **Verdicts follow from the numbers by the rule beside them.** *Reproduced*: every case that could
+  be decided holds; *in part*: some do; *not reproduced*: none; *within the noise*: a paired test
+  (approximate randomisation, p up to 0.05) or interval decides nothing; *not tested*: no case could
+  be decided. In the column *Found* stand the two numbers of the rule for each case; ✗ marks cases
+  that do not hold, ? undecided ones. Scores count only where the objective is within 10 % of the
+  best bound, unless the claim is about models as they end.
+- **EG** is as published in 2008 (Fig. 2): examples drawn with replacement, rates halved until the
+  dual rises, from a start near the correct structures. The papers ask for a point in the interior;
+  the uniform distribution, which their bounds are about, is a contender of its own.
+"""
 _MARKS = {True: "", False: " ✗", None: " ?"}
 
 
@@ -48,7 +76,7 @@ def page(papers: Sequence[Paper], found: Found) -> Page:
     """The page of all papers, from the results there are."""
     judged = {paper.key: _judged(paper, found) for paper in papers}
     every = [own for paper in judged.values() for one in paper for own in one]
-    parts = [_findings(every), _overview(papers, judged)]
+    parts = [_HEAD.rstrip(), _findings(every), _overview(papers, judged)]
     figures: dict[str, Section] = {}
     for paper in papers:
         *of_sections, _ = judged[paper.key]
@@ -202,12 +230,13 @@ def _n_of(runs: Runs, found: Found) -> int:
     return 0 if comparison is None else comparison.n
 
 
-def _last_excess(runs: Runs, curve, found: Found) -> float:
+def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     comparison = runs.comparison_in(found)
-    return math.nan if comparison is None else comparison.excess(curve, curve.points[-1])
+    return math.nan if comparison is None else comparison.excesses(curve)[-1]
 
 
-def _values_in(section: Section) -> Iterator[Value | Runs]:
+def values_in(section: Section) -> Iterator[Value | Runs]:
+    """All runs and numbers that a section is about."""
     for panel in section.panels:
         yield from panel.runs
     if section.printed is not None:
@@ -220,16 +249,17 @@ def _values_in(section: Section) -> Iterator[Value | Runs]:
 
 def _values_of(rule: Rule) -> Iterator[Value | Runs]:
     match rule:
-        case Linear(points=Runs() as runs):
-            yield runs
-        case Linear(points=points):
-            yield from (value for pair in points for value in pair)
+        case Linear():
+            if isinstance(rule.points, Runs):
+                yield rule.points
+            else:
+                yield from (value for pair in rule.points for value in pair)
         case Sooner() | Better() | NoDifference() | Within() | Above():
             yield from (rule.first, rule.second)
 
 
 def _runs_in(section: Section) -> Iterator[Runs]:
-    for value in _values_in(section):
+    for value in values_in(section):
         if isinstance(value, Runs):
             yield value
         elif isinstance(value, Quantity):
@@ -237,15 +267,17 @@ def _runs_in(section: Section) -> Iterator[Runs]:
 
 
 def _numbers_in(section: Section) -> Iterator[Number]:
-    yield from (value for value in _values_in(section) if isinstance(value, Number))
+    yield from (value for value in values_in(section) if isinstance(value, Number))
 
 
 def _rows(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
     """A table in Markdown; columns of numbers, all but the first, stand to the right."""
     for place, row in enumerate(rows):
-        yield f"| {' | '.join(cell.replace('|', '\\|') for cell in row)} |"
+        cells = " | ".join(cell.replace("|", "\\|") for cell in row)
+        yield f"| {cells} |"
         if place == 0:
-            yield f"| {' | '.join('---:' if numbers and k else '---' for k in range(len(row)))} |"
+            rules = " | ".join("---:" if numbers and k else "---" for k in range(len(row)))
+            yield f"| {rules} |"
 
 
 def _filled(text: str, indent: str = "") -> str:

@@ -16,8 +16,8 @@ from oracles.generative import HiddenMarkov, naive_bayes_log_joint
 from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem, read

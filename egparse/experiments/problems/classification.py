@@ -8,7 +8,6 @@ and 1 for any other. A visit costs O(K d).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ import numpy.typing as npt
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
-from egparse.experiments.kernels.problem import Inputs, KernelProblem
 from egparse.learners.eg.step import (
     PLAIN,
     DualVariables,
@@ -30,7 +28,7 @@ from egparse.learners.eg.step import (
     store_step,
     without_rounding,
 )
-from egparse.learners.problem import DesignMatrix
+from egparse.learners.problem import DesignMatrix, Problem
 from egparse.structures.chains import multiclass
 from egparse.types import Floats, Ints, Longs, Mask, Shorts
 
@@ -54,7 +52,7 @@ class Room(NamedTuple):
     block: Ints
 
 
-class ClassifierProblem(KernelProblem):
+class ClassifierProblem(Problem):
     """``x`` (n, d) holds the vectors and ``y`` (n,) the correct classes, from 0 to ``n_classes`` -
     1.
 
@@ -70,7 +68,6 @@ class ClassifierProblem(KernelProblem):
         self.part_starts = np.arange(len(vectors) + 1, dtype=np.int64) * n_classes
         self._examples = Examples(vectors, np.einsum("ij,ij->i", vectors, vectors), classes)
         self._make_room(n_classes)
-        self._machine: Callable[[Floats], Floats] | None = None
 
     def _make_room(self, n_classes: int) -> None:
         """Buffers for an example."""
@@ -128,9 +125,8 @@ class ClassifierProblem(KernelProblem):
         return float(_add(self.weights, self._examples.x[i], changes))
 
     def reset(self) -> None:
-        """All weights to zero, and no machine in their place."""
+        """All weights to zero."""
         self.weights[:] = 0.0
-        self._machine = None
 
     def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
         """v (K, d)."""
@@ -140,7 +136,6 @@ class ClassifierProblem(KernelProblem):
         """The same examples with weights of their own."""
         other = copy(self)
         other.weights = np.zeros_like(self.weights)
-        other._machine = None
         return other
 
     def shard(self, first: int, end: int) -> ClassifierProblem:
@@ -162,11 +157,8 @@ class ClassifierProblem(KernelProblem):
         return int(evaluations), norm + float(grown)
 
     def predict(self, x: Floats) -> Ints:
-        """The best class of each row of ``x`` (m, d) under v, whose scale does not matter, or under
-        the machine installed.
-        """
-        scores = x @ self.weights.T if self._machine is None else self._machine(x)
-        best: Ints = np.argmax(scores, axis=1).astype(np.int32)
+        """The best class of each row of ``x`` (m, d) under v, whose scale does not matter."""
+        best: Ints = np.argmax(x @ self.weights.T, axis=1).astype(np.int32)
         return best
 
     def design(self) -> DesignMatrix:
@@ -192,14 +184,6 @@ class ClassifierProblem(KernelProblem):
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v from the order of the design; there are no bigrams."""
         self.weights[:] = pairs.reshape(self.weights.shape[::-1]).T
-
-    def inputs(self) -> Inputs:
-        """The vectors and their classes."""
-        return Inputs(self._examples.x, self._examples.y, len(self.weights))
-
-    def install(self, machine: Callable[[Floats], Floats] | None) -> None:
-        """Predict by a machine in place of v (None: by v again)."""
-        self._machine = machine
 
 
 def error_rate(problem: ClassifierProblem, x: Floats, y: npt.NDArray[np.integer]) -> float:

@@ -19,10 +19,10 @@ from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.exact_dca import ExactDCA
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.experiments.learners.sdca import SDCA, SDCAConfig
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, divide
