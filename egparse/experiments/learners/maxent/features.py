@@ -61,9 +61,8 @@ def features_of(learner: str, problem: Problem) -> Features:
     """
     design = require_design(learner, problem, sequences=False)
     m = len(design.labels)
-    rows = csr_matrix(
-        (design.values, design.attributes, design.row_starts), shape=(m, design.attribute_count)
-    )
+    parts = design.values, design.attributes, design.row_starts
+    rows = csr_matrix(parts, shape=(m, design.attribute_count), copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not np.all(np.isfinite(rows.data)) or rows.data.min(initial=0.0) < 0:

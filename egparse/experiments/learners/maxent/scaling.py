@@ -23,6 +23,7 @@ from egparse.experiments.learners.maxent.tables import (
     Table,
     empty_table,
     expectation,
+    greatest_value,
     log_sums,
     shift_weight,
     tabulate,
@@ -198,9 +199,7 @@ def sequential_pass(
     """Algorithm 1 with up to so many Newton steps on A_CD, or with 0 of them on A_SCGIS."""
     solved = _ROUNDING if newton_steps == 1 else _SOLVED
     for a in range(features.feature_starts.shape[0] - 1):
-        most = 0.0  # f#_t
-        for j in range(features.column_starts[a], features.column_starts[a + 1]):
-            most = max(most, features.column_values[j])
+        most = greatest_value(features, a)
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             if newton_steps == 0:
                 expected = expectation(features, table, a, t)

@@ -84,6 +84,15 @@ def expectation(features: Features, table: Table, a: int, t: int) -> float:
 
 
 @njit
+def greatest_value(features: Features, a: int) -> float:
+    """f#_t = max_{x,y} f_t(x, y) of the features of attribute a."""
+    most = 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        most = max(most, features.column_values[j])
+    return most
+
+
+@njit
 def others(table: Table, label: int, k: int) -> float:
     """T(x) - S(x, label) of context k, by subtraction, or by a sum over the other labels where
     subtraction would cancel.
