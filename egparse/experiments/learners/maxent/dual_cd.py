@@ -57,7 +57,8 @@ class DualCoordinateDescent(MaxentLearner):
         """D(alpha)."""
         return float(entropy_of(state.alpha)) - self.c / 2 * float(state.w @ state.w)
 
-    def _start(self, w: Floats) -> DualState:
+    def start(self, w: Floats) -> DualState:
+        """The state at w = 0, which alone belongs to the first distributions."""
         correct = self.features.correct
         alpha = np.zeros((len(correct), self.features.label_count))
         alpha[np.arange(len(correct)), correct] = 1.0

@@ -80,7 +80,7 @@ class MaxentLearner(Learner):
     def initialise(self, gold_theta: float | Floats = 3.0) -> Any:
         """w = 0, whatever ``gold_theta``."""
         self.problem.reset()
-        return self._start(np.zeros(len(self.features.labels)))
+        return self.start(np.zeros(len(self.features.labels)))
 
     def iterate(self, state: Any) -> None:
         """One pass over the weights.
@@ -120,8 +120,8 @@ class MaxentLearner(Learner):
         w = state.w
         state.objective = float(loss - w @ self.features.observed + self.c / 2 * w @ w)
 
-    def _start(self, w: Floats) -> Any:
-        """The state at w = 0."""
+    def start(self, w: Floats) -> Any:
+        """The state at the weights ``w``, which it keeps."""
         raise NotImplementedError
 
     def _move(self, state: Any) -> None:

@@ -53,7 +53,8 @@ class ScalingState(MaxentState):
 class Scaling(MaxentLearner):
     """Either algorithm."""
 
-    def _start(self, w: Floats) -> ScalingState:
+    def start(self, w: Floats) -> ScalingState:
+        """The state at w, evaluated."""
         table = empty_table(self.features) if self.tabulates else NO_TABLE
         tally = np.zeros(2, dtype=np.int64)
         state = ScalingState(w=w, table=table, expected=np.empty_like(w), tally=tally)

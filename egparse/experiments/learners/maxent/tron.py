@@ -59,7 +59,8 @@ class TrustRegionNewton(MaxentLearner):
         """Products with the Hessian so far."""
         return {"products": float(state.products)}
 
-    def _start(self, w: Floats) -> TronState:
+    def start(self, w: Floats) -> TronState:
+        """The state at w, evaluated."""
         size = len(self.features.correct), self.features.label_count
         state = TronState(w=w, probabilities=np.empty(size), slope=np.empty_like(w))
         self._evaluate(state)
