@@ -27,10 +27,11 @@ def _sooner(
     problems: tuple[tuple[str, Curves, float], ...] = _LOG_LINEAR,
     share: float = 1.0,
     goals: tuple[float, ...] = (1.0, 0.1),
+    steps: str = "",
 ) -> tuple[Sooner, ...]:
     """By passes, to each of the goals."""
     return tuple(
-        Sooner(f"{name}, {to:g} %", one(first, c), one(second, c), to, share=share)
+        Sooner(f"{steps}{name}, {to:g} %", one(first, c), one(second, c), to, share=share)
         for name, one, c in problems
         for to in goals
     )
@@ -117,6 +118,7 @@ PAPER = Paper(
                     "Frank-Wolfe, pairwise",
                     _HINGE,
                     goals=(10.0, 1.0),
+                    steps="pairwise, ",
                 ),
             ),
             "Osokin et al. 2016, section 3.1",

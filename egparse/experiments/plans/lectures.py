@@ -57,8 +57,9 @@ def _digits(n: int, request: Request, seed: int) -> Setup:
     widest = 2.0 * float((x[train] ** 2).sum(axis=1).max())
 
     def figures(scale: float) -> Mapping[str, float]:
-        margin = _margin(problem, x[train], y[train])
-        return {"margin": margin, "R² / γ² n": widest / (margin**2 * n_train) if margin > 0 else 0}
+        margin = max(0.0, _margin(problem, x[train], y[train]))
+        bound = widest / (margin**2 * n_train) if margin else math.inf
+        return {"margin": margin, "R² / γ² n": bound}
 
     return with_training_error(setup._replace(figures=figures))
 
