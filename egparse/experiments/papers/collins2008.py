@@ -546,6 +546,12 @@ _FURTHER = [
         _sooner("EG", "EG, fixed rate", constants=_HIGH[:3]),
         "section 7",
     ),
+    Claim(
+        "It is not clear that the exact optimum with respect to each example would result in "
+        "faster convergence.",
+        _sooner("EG", "EG, exact", constants=(100.0, 10.0)),
+        "footnote 5",
+    ),
     Claim("Conjugate gradient is worse than L-BFGS.", _sooner("L-BFGS", "CG", 0.1), "footnote 10"),
     Claim(
         "L-BFGS and conjugate gradient converge more slowly than online EG.",

@@ -6,7 +6,7 @@ import math
 from statistics import fmean
 from typing import Any
 
-from egparse.experiments.learners.published_eg import largest_entry, squared_radii
+from egparse.experiments.learners.published_eg import squared_radii
 from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.experiments.problems.digits import digits_or_points
 from egparse.experiments.request import Request
@@ -15,7 +15,7 @@ from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.learners.registry import build
 
-SIZES = (10, 20, 40)
+SIZES = (10, 20, 40, 80)
 """The numbers of digits."""
 
 LOSSES = {"log-linear": LOG_LINEAR, "max-margin": HINGE}
@@ -43,7 +43,7 @@ def table_1(request: Request) -> dict[str, Any]:
 def _row(
     problem: Problem, n: int, classes: int, loss: tuple[float, float], most: int
 ) -> dict[str, float]:
-    a = largest_entry(squared_radii(problem), _C)  # |A|
+    a = float(squared_radii(problem).max()) / _C  # |A|
     d = n * math.log(classes)
     entropy = 1.0 if loss == LOG_LINEAR else 0.0
     batch = {"rate": "fixed", "eta": 1.0 / (entropy + n * a), "start": "uniform"}

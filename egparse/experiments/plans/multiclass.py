@@ -54,6 +54,9 @@ CYCLIC = Contender("EG, fixed order", "eg-cyclic", {"start": "gold"}, only=_LOW,
 FIXED = Contender("EG, fixed rate", "eg-online", {**EG.options, "search": "proven"}, only=_HIGH[:3])
 """The greatest learning rate for which Theorem 2 of 2008 is proven, for all visits."""
 
+EXACT = Contender("EG, exact", "eg-online", {**EG.options, "exact": True}, only=_HIGH[1:3])
+"""The dual is maximised over an example at each visit (footnote 5)."""
+
 _SGD_BUDGET = Budget(100, spacing=1.05)
 
 
@@ -85,6 +88,7 @@ _PLANS = {
             ANNEALED,
             CYCLIC,
             FIXED,
+            EXACT,
             LBFGS._replace(only=_HIGH),
             CG._replace(only=_HIGH),
             BATCH._replace(only=_HIGH),
