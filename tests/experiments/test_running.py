@@ -5,11 +5,12 @@ is run for. Most learners here are scripts: lists of what each pass brings.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from egparse.errors import ConfigError, EgparseError
@@ -29,31 +30,26 @@ Script = Callable[[int], tuple[float, float, float]]
 """Pass -> primal, dual, passes counted."""
 
 
-class State:
-    calls = 0
-    scale = 1.0
-
-
 class Scripted:
     """A learner that does what a function says; its passes take a second each."""
 
     def __init__(self, script: Script, clock: list[float]) -> None:
         self._script, self._clock = script, clock
 
-    def initialise(self, _: Any) -> State:
-        return State()
+    def initialise(self, _: Any) -> Any:
+        return SimpleNamespace(calls=0, scale=1.0)
 
-    def iterate(self, state: State) -> None:
+    def iterate(self, state: Any) -> None:
         state.calls += 1
         self._clock[0] += 1.0
         self._script(state.calls)
 
-    def certificate(self, state: State) -> Certificate:
+    def certificate(self, state: Any) -> Certificate:
         primal, dual, passes = self._script(state.calls)
         return Certificate(primal, dual, passes, 1.0, {"calls": state.calls})
 
     @contextmanager
-    def model_weights(self, _: State) -> Iterator[None]:
+    def model_weights(self, _: Any) -> Iterator[None]:
         yield
 
 
@@ -69,13 +65,8 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def use(**scripts: Script) -> None:
         clock = [0.0]
 
-        def build(name: str, *_: Any, **options: Any) -> Any:
-            script = scripts[name]
-            own = (lambda k: script(k, **options)) if options else script  # type: ignore[call-arg]
-            return Scripted(own, clock)
-
-        monkeypatch.setattr(running, "build", build)
-        monkeypatch.setattr(running.time, "process_time", lambda: clock[0])
+        monkeypatch.setattr(running, "build", lambda name, *_: Scripted(scripts[name], clock))
+        monkeypatch.setattr(time, "process_time", lambda: clock[0])
 
     return use
 
@@ -231,5 +222,4 @@ def test_a_warm_path_is_that_of_the_learner() -> None:
         assert curve.stopped == "a gap of 0.001 of the primal"
         assert point.gap <= 1e-3 * point.primal
     cold = sum(own.points[-1].passes for c in constants for own in found.runs("EG", c))
-    assert 0 < sum(own.points[-1].passes for c in constants for own in found.runs("path", c)) < cold
-    assert np.isfinite(cold)
+    assert sum(own.points[-1].passes for c in constants for own in found.runs("path", c)) < cold
