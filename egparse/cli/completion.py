@@ -13,13 +13,12 @@ EXPERIMENTS = (
     "multiclass",
     "parsing",
     "max-margin",
-    "dca",
-    "losses",
     "maxent",
     "lectures",
-    "grammars",
+    "dca",
+    "second-order",
+    "losses",
     "successors",
-    "distributed",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 

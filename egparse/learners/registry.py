@@ -225,26 +225,6 @@ LEARNERS: dict[str, Entry] = {
         gathers=True,
         checkpoints=False,
     ),
-    "parallel-gradient": Entry(
-        "egparse.experiments.learners.parallel_gradient:ParallelGradient",
-        "spectral gradient descent, the gradient summed over shards by local processes "
-        "(McDonald 2009; Raydan 1997)",
-        gathers=True,
-    ),
-    "parameter-mixing": Entry(
-        "egparse.experiments.learners.parameter_mixing:Mixing",
-        "perceptron or SGD on shards, weights mixed once or after each pass, or another "
-        "learner, each shard trained to the end (Mann et al. 2009; McDonald et al. 2010)",
-        probabilities=False,
-        gathers=True,
-    ),
-    "cutting-plane": Entry(
-        "egparse.experiments.learners.cutting_plane:CuttingPlane",
-        "structured SVM by cutting planes with one slack (Joachims et al. 2009, Alg. 3)",
-        probabilities=False,
-        continues=True,
-        loss="max-margin",
-    ),
     "n-slack": Entry(
         "egparse.experiments.learners.n_slack:NSlack",
         "structured SVM by working sets of each example (Tsochantaridis et al. 2004, Alg. 1)",
@@ -261,40 +241,40 @@ LEARNERS: dict[str, Entry] = {
         loss="max-margin",
     ),
     "gis": Entry(
-        "egparse.experiments.maxent.adapter:GISLearner",
+        "egparse.experiments.learners.maxent.scaling:GIS",
         "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. "
         "2009, section 2.2)",
         fits=MULTICLASS,
     ),
     "iis": Entry(
-        "egparse.experiments.maxent.adapter:IISLearner",
+        "egparse.experiments.learners.maxent.scaling:IIS",
         "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, "
         "section 2.2)",
         fits=MULTICLASS,
     ),
     "scgis": Entry(
-        "egparse.experiments.maxent.adapter:SCGISLearner",
+        "egparse.experiments.learners.maxent.scaling:SCGIS",
         "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. "
         "2009, section 2.2)",
         fits=MULTICLASS,
     ),
     "cd": Entry(
-        "egparse.experiments.maxent.adapter:CDLearner",
+        "egparse.experiments.learners.maxent.scaling:CoordinateDescent",
         "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
         fits=MULTICLASS,
     ),
     "cd-exact": Entry(
-        "egparse.experiments.maxent.adapter:ExactCDLearner",
+        "egparse.experiments.learners.maxent.scaling:ExactCoordinateDescent",
         "coordinate descent with exact sub-problems, multiclass (Huang et al. 2009, section 3.2)",
         fits=MULTICLASS,
     ),
     "tron": Entry(
-        "egparse.experiments.maxent.adapter:TronLearner",
+        "egparse.experiments.learners.maxent.tron:TrustRegionNewton",
         "trust region Newton, multiclass (Lin, Weng & Keerthi 2008)",
         fits=MULTICLASS,
     ),
     "dual-cd": Entry(
-        "egparse.experiments.maxent.adapter:DualCDLearner",
+        "egparse.experiments.learners.maxent.dual_cd:DualCoordinateDescent",
         "coordinate descent on the dual, multiclass (Yu, Huang & Lin 2011)",
         fits=MULTICLASS,
     ),
@@ -309,14 +289,6 @@ LEARNERS: dict[str, Entry] = {
         "naive Bayes by counting, multiclass (McDonald 2009)",
         fits=MULTICLASS,
         regularised=False,
-    ),
-    "kernel-perceptron": Entry(
-        "egparse.experiments.kernels.learner:KernelLearner",
-        "perceptron in the dual with a kernel, classes of vectors, strings or trees (McDonald "
-        "2009; Freund & Schapire 1999)",
-        fits=("vectors",),
-        regularised=False,
-        checkpoints=False,
     ),
 }
 """Name -> learner; first those of the core."""

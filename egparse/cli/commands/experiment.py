@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,10 +16,8 @@ from egparse.cli.notices import say, silence
 from egparse.cli.options import FROM_0
 from egparse.errors import import_with_extra
 
-if TYPE_CHECKING:
-    from egparse.experiments.comparisons.catalogue import Done
-_CATALOGUE = "egparse.experiments.comparisons.catalogue"
-_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".svg": Kind.FIGURE, ".json": Kind.JSON}
+_CATALOGUE = "egparse.experiments.catalogue"
+_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".json": Kind.JSON}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -39,10 +37,11 @@ def experiment(
     json_: bool = False,
     quiet: bool = False,
 ) -> None:
-    """Reproduce the comparison of a paper.
+    """Reproduce the comparisons of the papers.
 
-    Writes a page with claims and tables (Markdown), a figure (PNG, SVG) and all numbers (JSON), of
-    which --from makes page and figure again.
+    Writes all numbers of each experiment (NAME.json), after every run, and of all the numbers in
+    the folder one page (index.md) with a figure for each figure of the papers. A run that was
+    interrupted goes on where it was. --from makes page and figures again without running anything.
 
     Needs the packages of an extra: pip install 'egparse[experiments]'.
 
@@ -50,8 +49,8 @@ def experiment(
         NAME: {EXPERIMENTS}, or all.
 
     Options:
-        --data DIRECTORY: Folder of the corpora; the report names the files that are read.
-        --output, -o DIRECTORY: Folder for the report.
+        --data DIRECTORY: Folder of the corpora; the page names the files that are read.
+        --output, -o DIRECTORY: Folder for numbers, page and figures.
         --quick: Small problems and few passes; takes seconds and needs no --data.
         --iterations N: Effective iterations of each curve (0: as in the experiment).
         --c C: Regularisation constant instead of all of the experiment; may be repeated.
@@ -69,14 +68,17 @@ def experiment(
     # Learners are compared by CPU time, on one thread. numpy reads the limits when it is imported.
     for limit in _THREADS:
         os.environ.setdefault(limit, "1")
-    names = EXPERIMENTS if name == ALL else (name,)
+    names: Sequence[str] = EXPERIMENTS if name == ALL else (name,)
     _check_files(names, output, force)
     import_with_extra(_CATALOGUE, f"experiment {name}")
-    from egparse.experiments.comparisons.catalogue import perform, report_again
-    from egparse.experiments.report.request import Request
+    from egparse.experiments.catalogue import copy, perform, report, results_in
+    from egparse.experiments.request import Request
 
     if from_ is not None:
-        done = [report_again(each, from_, output) for each in names]
+        if name == ALL:
+            names = [each for each in names if (from_ / f"{each}.json").is_file()] or names
+        found = results_in(from_, names)
+        copy(names, from_, output)
     else:
         request = Request(
             data=data,
@@ -88,11 +90,20 @@ def experiment(
             constants=tuple(c or ()),
             tell=silence if quiet else say,
         )
-        done = [perform(each, request, output) for each in names]
+        found = {each: perform(each, request, output) for each in names}
+    others = [
+        each for each in EXPERIMENTS if each not in found and (output / f"{each}.json").is_file()
+    ]
+    made = report({**results_in(output, others), **found}, output)
     if json_:
-        print(tables.as_json([_summary(each) for each in done]))
-    else:
-        print("\n".join(_described(each) for each in done))
+        claims = [{"claim": text, "verdict": verdict} for text, verdict in made.verdicts]
+        seconds_of = {each: results.seconds for each, results in found.items()}
+        print(tables.as_json({"page": str(made.page), "cpu_seconds": seconds_of, "claims": claims}))
+        return
+    rows = [(verdict, text) for text, verdict in made.verdicts if verdict != "not tested"]
+    print(tables.table(("verdict", "claim"), rows, "ll"))
+    spent = sum(results.seconds for results in found.values())
+    print(f"{made.page}: {tables.seconds(spent)} of CPU time")
 
 
 def _check_files(names: Sequence[str], output: Path, force: bool) -> None:
@@ -100,40 +111,7 @@ def _check_files(names: Sequence[str], output: Path, force: bool) -> None:
     something else of value, unless ``force``.
     """
     check_folder(output)
-    for each in names:
-        for suffix, kind in _KINDS.items():
-            path = output / f"{each}{suffix}"
-            if path.exists():
-                check_output(path, kind, {}, force=force)
-
-
-def _summary(done: Done) -> dict[str, Any]:
-    return {
-        "experiment": done.name,
-        "source": done.outcome.source,
-        "cpu_seconds": done.facts.cpu_seconds,
-        "files": {kind: str(path) for kind, path in done.written._asdict().items()},
-        "notes": list(done.outcome.notes),
-    }
-
-
-def _described(done: Done) -> str:
-    parts = [f"{done.outcome.title} ({done.outcome.source})"]
-    parts += [
-        f"\n{claim.verdict}: {claim.text} [{claim.source}]\n    {claim.evidence}"
-        for claim in done.outcome.claims
-    ]
-    parts += [
-        tables.section(table.title, tables.table(table.headings, table.rows, table.align))
-        for table in done.outcome.tables
-    ]
-    files = " ".join(str(path) for path in done.written)
-    return "\n".join(
-        [
-            *parts,
-            "",
-            *done.outcome.notes,
-            f"{files}: {tables.seconds(done.facts.cpu_seconds)} of CPU time",
-            "",
-        ]
-    )
+    for file in ("index.md", *(f"{each}.json" for each in names)):
+        path = output / file
+        if path.exists():
+            check_output(path, _KINDS[path.suffix], {}, force=force)

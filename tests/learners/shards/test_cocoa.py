@@ -19,10 +19,10 @@ from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError
-from egparse.experiments.classification import ClassifierProblem
 from egparse.experiments.learners.exact_dca import ExactDCA
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.experiments.learners.sdca import SDCA, SDCAConfig
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, divide
@@ -390,7 +390,7 @@ def test_what_shards_cannot_do_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"several jobs \(eg-online, sdca, dca\), got PublishedEG"
     ):
-        begun(trees(), PublishedConfig(calibrate=0.1))
+        begun(trees(), PublishedConfig(start="uniform"))
     for wrong in ({"shards": 0}, {"rounds": 0}, {"margin": 0.5}):
         with pytest.raises(ConfigError, match="at least 1"):
             replace(ShardsConfig(shards=2), **wrong)

@@ -1,1 +1,0 @@
-"""Chains of labels that look back at more than one label."""

@@ -1,1 +1,0 @@
-"""What the papers claim, judged by the results of each experiment."""

@@ -1,1 +1,0 @@
-"""The comparisons of the papers, one a file."""

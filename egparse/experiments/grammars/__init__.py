@@ -1,1 +1,0 @@
-"""Context-free grammars of a treebank: probabilistic by counting, and log-linear by any learner."""

@@ -1,1 +1,0 @@
-"""The kernel perceptron: a classifier of vectors, trained in the dual with a kernel."""

@@ -1,1 +1,0 @@
-"""What the lectures of McDonald 2009 state, measured: parts of the experiment ``lectures``."""

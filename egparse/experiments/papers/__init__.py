@@ -1,0 +1,1 @@
+"""One paper a file: its figures, tables and smaller claims, as data."""

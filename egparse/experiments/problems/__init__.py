@@ -1,0 +1,1 @@
+"""The training problems of the experiments."""

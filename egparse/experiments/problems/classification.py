@@ -1,0 +1,307 @@
+"""The training problem of a multi-class linear classifier of dense vectors.
+
+Example i is a vector x_i with one class y_i of K; its parts are the classes, and class r scores s_r
+= v_r . x_i for the row v_r of v (K, d) (Collins et al. 2008, eq. 29: no bias, which a constant
+component of x can stand for). A structure chooses one class. The cost is 0 for the correct class
+and 1 for any other. A visit costs O(K d).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from egparse.compilation import njit
+from egparse.errors import EgparseError
+from egparse.learners.eg.step import (
+    PLAIN,
+    DualVariables,
+    StepBuffers,
+    StepRule,
+    accept_step,
+    evaluate_step,
+    propose_step,
+    record_gain,
+    store_step,
+    without_rounding,
+)
+from egparse.learners.problem import DesignMatrix, Problem
+from egparse.structures.chains import multiclass
+from egparse.types import Floats, Ints, Longs, Mask, Shorts
+
+
+class Examples(NamedTuple):
+    """Vectors ``x`` (n, d), their squared lengths (n,) and correct classes ``y`` (n,)."""
+
+    x: Floats
+    squares: Floats
+    y: Ints
+
+
+class Room(NamedTuple):
+    """Buffers of one place a class; ``block`` says that they are one choice."""
+
+    scores: Floats
+    cost: Floats
+    trial: Floats
+    marginals: Floats
+    changes: Floats
+    block: Ints
+
+
+class ClassifierProblem(Problem):
+    """``x`` (n, d) holds the vectors and ``y`` (n,) the correct classes, from 0 to ``n_classes`` -
+    1.
+
+    Raises:
+        EgparseError: shapes that do not fit, a class out of range, a number that is not finite.
+    """
+
+    def __init__(self, x: npt.ArrayLike, y: npt.ArrayLike, n_classes: int) -> None:
+        vectors = np.ascontiguousarray(x, dtype=np.float64)
+        classes = np.ascontiguousarray(y, dtype=np.int32)
+        _check(vectors, classes, n_classes)
+        self.weights: Floats = np.zeros((n_classes, vectors.shape[1]))
+        self.part_starts = np.arange(len(vectors) + 1, dtype=np.int64) * n_classes
+        self._examples = Examples(vectors, np.einsum("ij,ij->i", vectors, vectors), classes)
+        self._make_room(n_classes)
+
+    def _make_room(self, n_classes: int) -> None:
+        """Buffers for an example."""
+        block = np.array([0, n_classes], dtype=np.int32)
+        scores, cost, trial, marginals, changes = np.empty((5, n_classes))
+        self._room = Room(scores, cost, trial, marginals, changes, block)
+        self._gold = np.empty(n_classes)
+        self._division = np.zeros(n_classes, dtype=np.int16)
+        self._choice = np.empty(1, dtype=np.int32)
+
+    def gold(self, i: int) -> Floats:
+        """One on the correct class."""
+        self._gold[:] = 0.0
+        self._gold[self._examples.y[i]] = 1.0
+        return self._gold
+
+    def division(self, i: int) -> tuple[Shorts, bool]:
+        """All classes are one choice."""
+        return self._division, True
+
+    def cost(self, i: int) -> Floats:
+        """One on every other class."""
+        _write_cost(self._examples.y[i], self._room.cost)
+        return self._room.cost
+
+    def cost_constant(self, i: int) -> float:
+        """0: the cost of the correct class is 0 as it stands."""
+        return 0.0
+
+    def scores(self, i: int) -> Floats:
+        """v x_i."""
+        _score(self.weights, self._examples.x[i], self._room.scores)
+        return self._room.scores
+
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Softmax."""
+        return float(multiclass.softmax(potentials, self._room.block, out))
+
+    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
+        """The class of the greatest potential, the first of equals."""
+        score = float(multiclass.best_choice(potentials, self._room.block, self._choice))
+        out[:] = 0.0
+        out[self._choice[0]] = 1.0
+        return score
+
+    def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
+        """One on each of the k best classes in turn, (classes, parts), best first."""
+        best = np.argsort(-potentials, kind="stable")[:k]
+        out = np.zeros((len(best), len(potentials)))
+        out[np.arange(len(best)), best] = 1.0
+        return out
+
+    def add(self, i: int, changes: Floats) -> float:
+        """v_r += changes_r x_i."""
+        return float(_add(self.weights, self._examples.x[i], changes))
+
+    def reset(self) -> None:
+        """All weights to zero."""
+        self.weights[:] = 0.0
+
+    def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
+        """v (K, d)."""
+        return (self.weights,)
+
+    def with_own_weights(self) -> ClassifierProblem:
+        """The same examples with weights of their own."""
+        other = copy(self)
+        other.weights = np.zeros_like(self.weights)
+        return other
+
+    def shard(self, first: int, end: int) -> ClassifierProblem:
+        """Some of the examples, with weights and buffers of their own."""
+        other = self.with_own_weights()
+        other.part_starts = self.part_starts[: end - first + 1]
+        x, squares, y = self._examples
+        other._examples = Examples(x[first:end], squares[first:end], y[first:end])
+        other._make_room(len(self.weights))
+        return other
+
+    def sweep(
+        self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
+    ) -> tuple[int, float]:
+        """One EG step on each example of ``order``, compiled as a whole."""
+        evaluations, grown = _run_steps(
+            order, rule, duals, self._examples, self.weights, self._room
+        )
+        return int(evaluations), norm + float(grown)
+
+    def predict(self, x: Floats) -> Ints:
+        """The best class of each row of ``x`` (m, d) under v, whose scale does not matter."""
+        best: Ints = np.argmax(x @ self.weights.T, axis=1).astype(np.int32)
+        return best
+
+    def design(self) -> DesignMatrix:
+        """Components as attributes, each with a weight for every class, for learners that look at
+        single weights.
+        """
+        x, y, (n_classes, d) = self._examples.x, self._examples.y, self.weights.shape
+        rows, components = np.nonzero(x)
+        return DesignMatrix(
+            row_starts=np.searchsorted(rows, np.arange(len(x) + 1)).astype(np.int64),
+            attributes=components.astype(np.int64),
+            values=x[rows, components],
+            groups=None,
+            labels=y.astype(np.int64),
+            label_count=n_classes,
+            candidates=None,
+            pair_starts=np.arange(d + 1, dtype=np.int64) * n_classes,
+            pair_labels=np.tile(np.arange(n_classes, dtype=np.int64), d),
+            sequence_starts=np.arange(len(x) + 1, dtype=np.int64),
+            bigrams=None,
+        )
+
+    def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
+        """Set v from the order of the design; there are no bigrams."""
+        self.weights[:] = pairs.reshape(self.weights.shape[::-1]).T
+
+
+def error_rate(problem: ClassifierProblem, x: Floats, y: npt.NDArray[np.integer]) -> float:
+    """The share of the rows of ``x`` (m, d) that v puts into another class than ``y`` (m,), in per
+    cent.
+    """
+    return 100.0 * float(np.mean(problem.predict(x) != y))
+
+
+def _check(x: Floats, y: Ints, n_classes: int) -> None:
+    if x.ndim != 2 or y.shape != x.shape[:1] or not len(x):
+        raise EgparseError(
+            f"expected vectors (n, d) and classes (n,), n > 0, got shapes {x.shape} and {y.shape}"
+        )
+    if n_classes < 2 or y.min() < 0 or y.max() >= n_classes:
+        raise EgparseError(
+            f"expected at least 2 classes, numbered below {n_classes}, got {y.min()} to {y.max()}"
+        )
+    if not np.isfinite(x).all():
+        raise EgparseError("expected finite vectors, got infinity or nan")
+
+
+@njit
+def _write_cost(correct: int, cost: Floats) -> None:
+    cost[:] = 1.0
+    cost[correct] = 0.0
+
+
+@njit(fast=True)
+def _score(weights: Floats, x: Floats, scores: Floats) -> None:
+    """s_r = v_r . x"""
+    for r in range(weights.shape[0]):
+        row, total = weights[r], 0.0
+        for k in range(x.shape[0]):
+            total += row[k] * x[k]
+        scores[r] = total
+
+
+@njit(fast=True)
+def _add(weights: Floats, x: Floats, changes: Floats) -> float:
+    """v_r += changes_r x; returns the change of |v|^2 from what is stored, not from what was asked
+    for.
+    """
+    grown = 0.0
+    for r in range(weights.shape[0]):
+        change = changes[r]
+        if change == 0.0:
+            continue
+        row = weights[r]
+        for k in range(x.shape[0]):
+            old = row[k]
+            new = old + change * x[k]
+            row[k] = new
+            grown += (new - old) * (new + old)
+    return grown
+
+
+@njit
+def _growth(scores: Floats, changes: Floats, square: float) -> float:
+    """The change of |v|^2 that ``_add`` would make: sum_r 2 changes_r s_r + changes_r^2 |x|^2."""
+    grown = 0.0
+    for r in range(scores.shape[0]):
+        grown += changes[r] * (2.0 * scores[r] + changes[r] * square)
+    return grown
+
+
+@njit
+def _run_steps(
+    order: Longs,
+    rule: StepRule,
+    duals: DualVariables,
+    examples: Examples,
+    weights: Floats,
+    room: Room,
+) -> tuple[int, float]:
+    evaluations, grown = 0, 0.0
+    for i in order:
+        made, change = _visit(i, rule, duals, examples, weights, room)
+        evaluations += made
+        grown += change
+    return evaluations, grown
+
+
+@njit
+def _visit(
+    i: int, rule: StepRule, duals: DualVariables, examples: Examples, weights: Floats, room: Room
+) -> tuple[int, float]:
+    """As ``OnlineEG.update``, but that v is left alone until a step is kept: with dense vectors,
+    moving it is most of the work.
+    """
+    x, size = examples.x[i], room.scores.shape[0]
+    parts_of_i = slice(i * size, (i + 1) * size)
+    parts = StepBuffers(
+        duals.theta[parts_of_i],
+        duals.marginals[parts_of_i],
+        room.scores,
+        room.cost,
+        room.trial,
+        room.marginals,
+        room.changes,
+    )
+    _score(weights, x, parts.scores)
+    if rule.form != PLAIN:
+        _write_cost(examples.y[i], parts.cost)
+    moved, evaluations, eta = 0.0, 0, duals.eta[i]
+    for _ in range(rule.attempts):
+        evaluations += 1
+        propose_step(parts, rule, eta)
+        log_z = multiclass.softmax(parts.trial, room.block, parts.marginals)
+        value, slope = evaluate_step(parts, rule, log_z, 0.0)
+        grown = _growth(parts.scores, parts.changes, examples.squares[i])
+        increase = value - duals.value[i] - grown / (2.0 * rule.c)
+        increase = without_rounding(parts, rule, increase)
+        accepted, eta = accept_step(rule, eta, increase, slope, grown)
+        if accepted:
+            moved += _add(weights, x, parts.changes)
+            store_step(parts)
+            record_gain(duals, i, value, increase)
+            break
+    duals.eta[i] = eta
+    return evaluations, moved

@@ -1,0 +1,57 @@
+"""A training problem of the experiments, with its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.learners.problem import Problem
+from egparse.types import Floats, Ints, Longs, Mask
+
+Score = Callable[[float], float]
+"""A function of the scale: the score of the model w = scale v, where the problem holds v."""
+
+
+class Setup(NamedTuple):
+    """A problem. ``score`` rates its model on the validation part and ``test`` on the test part;
+    ``sign`` is 1 where a greater score is better, else -1.
+
+    ``gold_theta`` is the initial theta of correct parts, for learners in the dual; ``facts``
+    describe the data. ``outcomes`` are the counts (correct, gold, system) of the test part, or else
+    of the validation part, by sentence, (sentences, 3), for paired tests; ``figures`` are further
+    figures of the last model, by name. ``optimum``, if it is known beforehand, gives a lower bound
+    of the optimum for a value of C.
+    """
+
+    problem: Problem
+    score: Score
+    score_name: str
+    sign: int
+    gold_theta: float | Floats
+    facts: Mapping[str, Any]
+    test: Score | None = None
+    outcomes: Callable[[float], Longs] | None = None
+    figures: Callable[[float], Mapping[str, float]] | None = None
+    optimum: Callable[[float], float] | None = None
+
+    @property
+    def n(self) -> int:
+        """The number of examples."""
+        return len(self.problem.part_starts) - 1
+
+
+class Scaled(NamedTuple):
+    """The only field of a learner's state that a snapshot reads."""
+
+    scale: float
+
+
+def sentence_counts(right: Mask, starts: Ints | Longs) -> Longs:
+    """(correct, gold, system) of each sentence, whose words begin at ``starts``: what is right of
+    its words, and the number of its words twice.
+    """
+    correct = np.add.reduceat(right.astype(np.int64), starts)
+    words = np.diff(np.append(starts, len(right))).astype(np.int64)
+    return np.stack([correct, words, words], axis=1)

@@ -1,0 +1,204 @@
+"""The record of training runs, as plain data: the settings of each run, its objective and score
+after each pass, and what the runs on one problem say together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from statistics import fmean
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from egparse.evaluation.significance import PairedDifference, paired_differences
+from egparse.types import Longs
+
+
+class Point(NamedTuple):
+    """The state of a run after a pass. ``passes`` are effective iterations: evaluations / n
+    (Collins et al. 2008, section 7). ``primal`` and ``dual`` are summed over examples (``dual`` is
+    -inf for learners without one).
+
+    ``seconds`` are CPU seconds of learning, without certificates and scores; ``score`` is that of
+    the validation part.
+    """
+
+    passes: float
+    seconds: float
+    primal: float
+    dual: float
+    score: float
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual."""
+        return self.primal - self.dual
+
+
+class Curve(NamedTuple):
+    """One run: its settings and its points, in order. ``label`` names the contender.
+
+    ``stopped`` says why the run ended; ``test`` is the test score of the last model, or None
+    without a test part; ``details`` are further figures of the last model, by name. ``outcomes``
+    are the counts (correct, gold, system) of each sentence or example of the test part, or else of
+    the validation part, (m, 3), under the last model; None where the problem has none.
+    """
+
+    label: str
+    learner: str
+    options: Mapping[str, Any]
+    beta: float
+    gamma: float
+    c: float
+    seed: int
+    points: tuple[Point, ...]
+    stopped: str
+    test: float | None = None
+    details: Mapping[str, float] = MappingProxyType({})
+    outcomes: Longs | None = None
+
+
+class Comparison(NamedTuple):
+    """Several contenders on one problem. ``n`` is the number of training examples; ``sign`` is 1
+    where a greater score is better, else -1; ``facts`` describe the data. ``split_by_seed`` says
+    that each seed has its own training and validation part.
+    """
+
+    n: int
+    score_name: str
+    sign: int
+    facts: Mapping[str, Any]
+    curves: tuple[Curve, ...] = ()
+    split_by_seed: bool = False
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The values of C, in order."""
+        return tuple(dict.fromkeys(curve.c for curve in self.curves))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The contenders, in order."""
+        return tuple(dict.fromkeys(curve.label for curve in self.curves))
+
+    def runs(self, label: str, c: float) -> tuple[Curve, ...]:
+        """The runs of one contender at one C that have points, one for each seed."""
+        return tuple(
+            curve
+            for curve in self.curves
+            if curve.label == label and math.isclose(curve.c, c, rel_tol=1e-3) and curve.points
+        )
+
+    def bound(self, curve: Curve) -> float:
+        """The best lower bound of the optimum of the problem that this curve is about: the greatest
+        dual value that any learner reached. If none has a dual, it is the lowest primal instead,
+        which is no bound.
+        """
+        rivals = [
+            rival
+            for rival in self.curves
+            if (rival.beta, rival.gamma) == (curve.beta, curve.gamma)
+            and math.isclose(rival.c, curve.c, rel_tol=1e-3)
+            and (rival.seed == curve.seed or not self.split_by_seed)
+        ]
+        duals = [point.dual for rival in rivals for point in rival.points]
+        known = [dual for dual in (*duals, curve_bound(curve)) if math.isfinite(dual)]
+        return max(known) if known else min(p.primal for one in rivals for p in one.points)
+
+    def excesses(self, curve: Curve) -> list[float]:
+        """How far the primal is above the best lower bound at each point, in per cent of it."""
+        bound = self.bound(curve)
+        if not bound:
+            return [math.nan] * len(curve.points)
+        return [100.0 * (point.primal - bound) / abs(bound) for point in curve.points]
+
+    def mean(self, label: str, c: float, figure: Callable[[Curve], float]) -> float:
+        """A figure of each run of a contender at one C, the mean over seeds; nan without runs."""
+        found = [figure(run) for run in self.runs(label, c)]
+        return fmean(found) if found else math.nan
+
+    def effort(self, label: str, c: float, per_cent: float, *, seconds: bool = False) -> float:
+        """The passes (or CPU seconds) until the primal is first within so many per cent of the best
+        bound, the mean over seeds; inf if a run never is; nan without runs.
+        """
+
+        def first(run: Curve) -> float:
+            for point, excess in zip(run.points, self.excesses(run), strict=True):
+                if excess <= per_cent:
+                    return point.seconds if seconds else point.passes
+            return math.inf
+
+        return self.mean(label, c, first)
+
+    def effort_to_score(
+        self, label: str, c: float, score: float, *, seconds: bool = False
+    ) -> float:
+        """The passes (or CPU seconds) until the validation score is first as good as ``score``."""
+
+        def first(run: Curve) -> float:
+            for point in run.points:
+                if self.sign * point.score >= self.sign * score:
+                    return point.seconds if seconds else point.passes
+            return math.inf
+
+        return self.mean(label, c, first)
+
+    def last_excess(self, label: str, c: float) -> float:
+        """The excess of the last primal over the best bound, in per cent."""
+        return self.mean(label, c, lambda run: self.excesses(run)[-1])
+
+    def best_c(self, label: str) -> float:
+        """The C at which a contender ends with the best validation score, by the seeds that were
+        run at every C; nan without runs.
+        """
+        every = {c: runs for c in self.constants if (runs := self.runs(label, c))}
+        seeds = [{run.seed for run in runs} for runs in every.values()]
+        common = set.intersection(*seeds) if seeds else set()
+        ended = {
+            c: self.sign * fmean(run.points[-1].score for run in runs if run.seed in common)
+            for c, runs in every.items()
+            if common
+        }
+        return max(ended, key=lambda c: ended[c]) if ended else math.nan
+
+    def best_score(self, label: str, c: float) -> float:
+        """The best validation score of any pass."""
+        return self.mean(
+            label, c, lambda run: self.sign * max(self.sign * point.score for point in run.points)
+        )
+
+
+def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | None:
+    """The runs of two contenders on the same examples, one for each seed, of one comparison or of
+    two: scores of the last models, their difference in per cent, its 95 % interval (paired
+    bootstrap) and the p value of approximate randomisation (``egparse.evaluation.significance``).
+    Counts of all seeds are added, which gives both the same weight. None without outcomes of both.
+    """
+    counts = [_summed(runs) for runs in (one, other)]
+    if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
+        return None
+    return _difference((counts[0] * len(other)).tobytes(), (counts[1] * len(one)).tobytes())
+
+
+def curve_bound(curve: Curve) -> float:
+    """A lower bound of the optimum that was computed before the run (``details["optimum"]``)."""
+    return float(curve.details.get("optimum", -math.inf))
+
+
+def _summed(runs: Sequence[Curve]) -> Longs | None:
+    total: Longs | None = None
+    for run in runs:
+        if run.outcomes is None or (total is not None and total.shape != run.outcomes.shape):
+            return None
+        total = run.outcomes if total is None else total + run.outcomes
+    return total
+
+
+@cache
+def _difference(first: bytes, second: bytes) -> PairedDifference:
+    """The paired comparison of two tables of counts; the same is asked for by several claims."""
+    one, other = (np.frombuffer(each, dtype=np.int64).reshape(-1, 3) for each in (first, second))
+    return paired_differences({"score": one}, {"score": other})["score"]

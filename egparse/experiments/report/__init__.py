@@ -1,1 +1,0 @@
-"""What a comparison leaves: records, tables, figures."""

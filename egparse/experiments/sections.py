@@ -1,0 +1,62 @@
+"""What a reader finds on the page of the experiments, as data: a section for each figure and table
+of a paper, with its claims, panels and printed numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from egparse.experiments.claims import Claim, Runs, Value
+
+Height = Literal["primal", "objective", "score", "excess", "gap"]
+
+
+class Panel(NamedTuple):
+    """One set of axes. ``runs`` are the lines. ``y`` is what is drawn for each point: the primal,
+    primal and dual (dashed), the score, the excess of the primal over the best bound or the duality
+    gap (both in per cent of the bound); objectives are for each example. ``x_range``, ``y_range``
+    limit the axes, as in the paper where it prints them.
+    """
+
+    title: str
+    runs: Sequence[Runs]
+    y: Height
+    x: Literal["passes", "seconds"] = "passes"
+    log_x: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+
+
+class Printed(NamedTuple):
+    """A table of the paper beside ours: each row has a name, and what stands in each column: a
+    number of the paper, or a number that is measured here.
+    """
+
+    headings: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Value | str]]]
+    form: str = ".2f"
+
+
+class Section(NamedTuple):
+    """A figure or table of a paper. ``says`` is its claim in one sentence; ``departs`` says where
+    we differ, in a sentence or two.
+    """
+
+    place: str
+    title: str
+    says: str
+    claims: Sequence[Claim]
+    panels: Sequence[Panel] = ()
+    printed: Printed | None = None
+    departs: str = ""
+
+
+class Paper(NamedTuple):
+    """``key`` begins the names of its figures; ``further`` are the smaller claims."""
+
+    key: str
+    title: str
+    sections: Sequence[Section]
+    further: Sequence[Claim] = ()
+    departs: str = ""
