@@ -72,7 +72,7 @@ SECOND_ORDER = (
     Contender("DCA, C = 50", "dca", 4.0, (50.0,)),
     Contender("DCA", "dca", 4.0, (25.0, 100.0, 200.0)),
     Contender("EG, C = 28", "eg-online", 4.0, (28.0,), start=3.0, decay=0.4),
-    Contender("EG", "eg-online", 4.0, (14.0, 20.0), start=3.0, decay=0.4),
+    Contender("EG", "eg-online", 4.0, (20.0,), start=3.0, decay=0.4),
     Contender("SDCA", "sdca", 4.0, (10.0, 20.0, 28.0, 40.0)),
     Contender("AdaGrad", "adagrad", 4.0, (20.0,)),
 )
