@@ -14,7 +14,6 @@ from egparse.experiments.claims import (
     Number,
     Quantity,
     Rule,
-    Sooner,
 )
 from egparse.experiments.papers.globerson2007_trees import TREE_FURTHER, TREE_SECTIONS
 from egparse.experiments.plans.bounds import LOSSES, SIZES
@@ -32,15 +31,15 @@ def _least(what: str, c: float, to: float = 1.0) -> Combined:
     return Combined("least", [Quantity(_RUN(label, c), what, to) for label in _EG])
 
 
-def _before(to: float, factor: float) -> list[Rule]:
-    """EG, at its best eta_0, is within some per cent before its rivals, by a factor."""
+def _before(what: str, to: float, factor: float, name: str) -> list[Rule]:
+    """EG at its best eta_0 needs fewer passes than its rivals, by a factor."""
     return [
         Above(
             f"{rival}, C = {c:g}",
-            Quantity(_RUN(rival, c), "passes", to),
-            _least("passes", c, to),
+            Quantity(_RUN(rival, c), what, to),
+            _least(what, c, to),
             factor,
-            f"passes to {to:g} %: rival > {factor:g} times EG at its best η₀",
+            f"{name}: rival > {factor:g} times EG at its best η₀",
         )
         for rival in _RIVALS
         for c in OF_2007
@@ -62,28 +61,16 @@ _FIGURE_3 = Section(
     [
         Claim(
             "The primal of EG converges considerably faster than those of CG and L-BFGS.",
-            _before(1.0, 1.25),
+            _before("passes", 1.0, 1.25, "passes to 1 %"),
         ),
         Claim(
             "The primal of EG decreases much faster in early iterations than those of CG and "
             "L-BFGS.",
-            _before(10.0, 2.0),
+            _before("passes", 10.0, 2.0, "passes to 10 %"),
         ),
         Claim(
             "The validation error of EG converges considerably faster, too.",
-            [
-                Sooner(
-                    f"{rival}, C = {c:g}, {label}",
-                    _RUN(label, c),
-                    _RUN(rival, c),
-                    0.2,
-                    "passes to its score",
-                    0.8,
-                )
-                for rival in _RIVALS
-                for c in OF_2007
-                for label in _EG[:2]
-            ],
+            _before("settled", 0.3, 1.25, "passes until the error stays within 0.3 points"),
         ),
         Claim(
             "Primal and dual of EG converge to the same value.",
@@ -100,9 +87,9 @@ _FIGURE_3 = Section(
         for runs in [[_RUN(label, c) for label in labels]]
     ],
     departs="The paper gives neither its η₀ nor its C, which it chose on the development set: EG, "
-    "started near the correct classes, is judged at the best of three η₀ (by error at each of "
-    "two), and at three values of C around the best one. We have the 10,000 test digits of MNIST, "
-    "of which 7,000 are for training, as there; *EG* is the algorithm of 2008.",
+    "started near the correct classes, is judged at the best of three η₀ and at three values of C "
+    "around the best one. We have the 10,000 test digits of MNIST, of which 7,000 are for "
+    "training, as there; *EG* is the algorithm of 2008.",
 )
 
 _FURTHER = [
