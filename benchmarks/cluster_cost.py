@@ -2,7 +2,7 @@
 out from figures that were measured on one machine and from assumptions about the cluster.
 
 docs/cluster.json has both. ``assumed`` are the cluster and the corpus; ``training`` are figures of
-the distributed dual scheme from docs/experiments/distributed.json, null until they are measured:
+the distributed dual scheme (docs/decisions/training-jobs.md), null until they are measured:
 
 - ``rounds``: rounds to the gap, by the number of shards;
 - ``visits_per_round``: how often a round visits each sentence of a shard, 1 being a whole pass;

@@ -36,7 +36,7 @@ from egparse.io.corpus import read_corpus
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build
 
-ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg", "cutting-plane", "parallel-gradient")
+ALL_AT_ONCE = ("eg-batch", "lbfgs", "cg")
 """Learners that are not online: what they do in a pass says little of their speed."""
 
 CONFIGS = {
@@ -50,7 +50,7 @@ INFERENCE = {"log-linear": "scores + inside-outside"}
 
 BEST = "scores + Eisner"
 
-OWN_LOSS = ("perceptron", "parameter-mixing")
+OWN_LOSS = ("perceptron",)
 """Learners that fix their loss, and take the defaults for it."""
 
 

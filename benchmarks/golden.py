@@ -428,7 +428,7 @@ def pages() -> Outputs:
 
 
 def experiments() -> Outputs:
-    """Pages of experiments, from the numbers of their last full runs."""
+    """The page of the experiments, from the numbers of their last full runs."""
     run("experiment", "all", "--from", ROOT / "docs" / "experiments", "--output", "e", "--quiet")
     for path in _files("e"):
         if path.suffix in (".md", ".json"):

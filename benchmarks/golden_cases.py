@@ -186,8 +186,7 @@ _TREES = (*_SECOND, *_set('layers=["heads", "deprels"]', "labeller.stop.iteratio
 RESUMED = (*_APART, *_set('layers=["upos", "xpos", "spans"]', "spans.stop.iterations=3"))
 _LEARNERS = (
     *("eg-cyclic", "eg-2007", "eg-batch", "dca", "sdca", "mira", "perceptron", "sgd", "sag"),
-    *("adagrad", "lbfgs", "cg", "parallel-gradient", "parameter-mixing"),
-    *("cutting-plane", "n-slack", "frank-wolfe", "hmm"),
+    *("adagrad", "lbfgs", "cg", "n-slack", "frank-wolfe", "hmm"),
 )
 _PARSER_LEARNERS = ("eg-online", "mira", "perceptron", "sgd", "sdca", "lbfgs")
 
@@ -441,7 +440,6 @@ MESSAGES: list[tuple[str, ...]] = [
         "parser.gamma=-1",
         'upos.learner="no-such-learner"',
         'upos.learner="gis"',
-        'upos.learner="kernel-perceptron"',
         "upos.options={a = 1}",
         'upos.options="a"',
         "upos.options={published = 3}",
@@ -474,7 +472,6 @@ MESSAGES: list[tuple[str, ...]] = [
     (*_TRAIN, "--set", "upos.learner=perceptron", "--set", "upos.loss=log-linear"),
     (*_TRAIN, "--set", "upos.options.calibrate=1", "--jobs", "2"),
     (*_TRAIN, "--learner", "hmm"),
-    (*_TRAIN, "--learner", "kernel-perceptron"),
     (*_TRAIN, "--learner", "nobody"),
     (*_TRAIN, "--learner", "perceptron", "--set", "seed=x"),
     (*_TRAIN, "--memory", "much"),

@@ -126,7 +126,6 @@ def place_of(line: str, package: Path) -> Path:
         path for path in sorted(package.rglob("*.py")) if path.read_text("utf-8").count(line) == 1
     ]
     # what an experiment has in common with the package is sought in the package
-    found = [path for path in found if "higher_order" not in path.stem] or found
     found = [path for path in found if "experiments" not in path.parts] or found
     if len(found) != 1:
         sys.exit(f"expected one file with {line!r}, found {[str(path) for path in found]}")

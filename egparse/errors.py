@@ -11,7 +11,6 @@ from types import ModuleType
 
 PACKAGES = {
     "scipy": ("SciPy", "experiments"),
-    "clarabel": ("Clarabel", "experiments"),
     "matplotlib": ("matplotlib", "experiments"),
     "starlette": ("Starlette", "serve"),
     "uvicorn": ("uvicorn", "serve"),

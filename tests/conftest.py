@@ -44,7 +44,6 @@ LONGEST = (
     "sequences/lemmas/test_lemmatiser.py",
     "compilation/test_everyday_use.py",
     "parsing/test_second_order_parser.py",
-    "experiments/test_experiments_quick.py",
     "spacy_components/test_component_steps.py",
     "parsing/test_second_order_problem.py",
     "training/test_checkpoints.py",
@@ -69,12 +68,7 @@ def pytest_collection_finish() -> None:
 NIGHTLY_FIXTURES = {"cluster", "built_site"}
 """A cluster of Ray, the site of mkdocs: what uses them runs nightly."""
 
-NIGHTLY_FILES = (
-    "experiments/test_learner_",
-    "experiments/test_grammar_",
-    "experiments/test_laws_",
-    "experiments/test_higher_order",
-)
+NIGHTLY_FILES = ("experiments/test_learner",)
 """Learners and structures that only experiments need run nightly. The fast suite has the claims and
 pages, which are made of numbers that were measured, and one quick experiment.
 """

@@ -79,7 +79,7 @@ class LearningConfig(Section):
     )
     loss: Loss = setting(
         "auto",
-        "loss; auto: log-linear, but max-margin for mira, cutting-plane, n-slack and frank-wolfe, "
+        "loss; auto: log-linear, but max-margin for mira, n-slack and frank-wolfe, "
         "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by "
         "dca",
     )

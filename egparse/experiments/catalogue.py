@@ -82,7 +82,7 @@ def perform(name: str, request: Request, directory: Path) -> Results:
         ConfigError: an unknown name, or missing data.
         EgparseError: data that cannot be read.
     """
-    experiment = _known(name)
+    experiment = EXPERIMENTS[_checked(name)]
     for needed in experiment.needs:
         request.file(needed)  # report missing files before anything is computed
     path = directory / f"{name}.json"
@@ -139,9 +139,18 @@ def results_in(directory: Path, names: Sequence[str]) -> dict[str, Results]:
         ConfigError: an unknown name.
         EgparseError: no numbers of one of them.
     """
+    return {_checked(name): read_results(directory / f"{name}.json", name) for name in names}
+
+
+def copy(names: Sequence[str], source: Path, directory: Path) -> None:
+    """Put the numbers of experiments into another directory, for the links of its page.
+
+    Raises OSError.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
     for name in names:
-        _known(name)
-    return {name: read_results(directory / f"{name}.json", name) for name in names}
+        numbers = (source / f"{name}.json").read_bytes()
+        write_atomically(directory / f"{name}.json", numbers)
 
 
 def _made(request: Request) -> dict[str, Any]:
@@ -167,8 +176,7 @@ def _begun(path: Path, name: str, made: dict[str, Any]) -> Results:
     return left if same else Results(made, {}, {})
 
 
-def _known(name: str) -> Experiment:
-    experiment = EXPERIMENTS.get(name)
-    if experiment is None:
+def _checked(name: str) -> str:
+    if name not in EXPERIMENTS:
         raise ConfigError(f"expected an experiment among {', '.join(EXPERIMENTS)}, got {name!r}")
-    return experiment
+    return name

@@ -16,6 +16,7 @@ optimum for their scores to mean anything, or the difference is within the noise
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -47,8 +48,12 @@ Found = Mapping[str, Results]
 """The results of experiments by name."""
 
 
+BEST = 0.0
+"""In place of a C: that of the best validation score at the end of the runs of a contender."""
+
+
 class Runs(NamedTuple):
-    """The runs of a contender at one C, in a comparison of an experiment."""
+    """The runs of a contender at one C (or at its ``BEST``), in a comparison of an experiment."""
 
     experiment: str
     comparison: str
@@ -63,7 +68,14 @@ class Runs(NamedTuple):
     def of(self, found: Found) -> tuple[Curve, ...]:
         """The curves, one for each seed."""
         comparison = self.comparison_in(found)
-        return () if comparison is None else comparison.runs(self.label, self.c)
+        return () if comparison is None else comparison.runs(self.label, self.c_in(found))
+
+    def c_in(self, found: Found) -> float:
+        """The value of C; nan where the best is asked for and nothing was run."""
+        comparison = self.comparison_in(found)
+        if self.c != BEST or comparison is None:
+            return self.c
+        return comparison.best_c(self.label)
 
 
 class Curves(NamedTuple):
@@ -78,7 +90,7 @@ class Curves(NamedTuple):
 
 What = Literal[
     "passes", "seconds", "passes to score", "last passes", "gap", "excess", "primal", "score",
-    "best score", "test",
+    "best score", "test", "c", "fall",
 ]  # fmt: skip
 
 
@@ -89,19 +101,22 @@ class Quantity(NamedTuple):
     ``passes to score``: until the validation score is as good as ``to``; ``last passes``: of the
     whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
     primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
-    of the test part. Other names are details of the last model.
+    of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
+    from one point to the next. Other names are details of the last model, for each example if
+    ``per_example``.
     """
 
     runs: Runs
     what: What | str
     to: float = 1.0
+    per_example: bool = False
 
     def value(self, found: Found) -> float:
         """The number; nan where nothing was run."""
         comparison = self.runs.comparison_in(found)
         if comparison is None or not self.runs.of(found):
             return math.nan
-        label, c, what = self.runs.label, self.runs.c, self.what
+        label, c, what = self.runs.label, self.runs.c_in(found), self.what
         match what:
             case "passes" | "seconds":
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
@@ -109,6 +124,10 @@ class Quantity(NamedTuple):
                 return comparison.effort_to_score(label, c, self.to)
             case "last passes":
                 return comparison.mean(label, c, lambda run: run.points[-1].passes)
+            case "c":
+                return c
+            case "fall":
+                return comparison.mean(label, c, lambda run: _fall(run, comparison.sign))
             case "excess":
                 return comparison.last_excess(label, c)
             case "gap":
@@ -125,7 +144,13 @@ class Quantity(NamedTuple):
                 return comparison.mean(
                     label, c, lambda run: math.nan if run.test is None else run.test
                 )
-        return comparison.mean(label, c, lambda run: run.details.get(what, math.nan))
+        examples = comparison.n if self.per_example else 1
+        return comparison.mean(label, c, lambda run: run.details.get(what, math.nan)) / examples
+
+
+def _fall(run: Curve, sign: int) -> float:
+    scores = [sign * point.score for point in run.points]
+    return max((one - other for one, other in itertools.pairwise(scores)), default=math.nan)
 
 
 class Number(NamedTuple):
@@ -162,28 +187,42 @@ class Judged(NamedTuple):
 class Sooner(NamedTuple):
     """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
+
+    With ``passes to score`` the goal is a score, ``to``; with ``passes to its score`` that with
+    which ``second`` ends, or one that is worse by ``to`` points. ``before`` are passes of
+    ``second`` that its curve does not show, such as those that tried learning rates.
     """
 
     case: str
     first: Runs
     second: Runs
     to: float = 1.0
-    by: Literal["passes", "seconds", "passes to score"] = "passes"
+    by: Literal["passes", "seconds", "passes to score", "passes to its score"] = "passes"
     share: float = 1.0
+    before: float = 0.0
 
     @property
     def rule(self) -> str:
         """The rule in words."""
-        goal = "the score" if self.by == "passes to score" else f"{self.to:g} %"
+        goal = f"{self.to:g} %"
+        if self.by == "passes to score":
+            goal = "the score"
+        elif self.by == "passes to its score":
+            goal = f"within {self.to:g} points of the last score of {self.second.label}"
         unit = "CPU seconds" if self.by == "seconds" else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
-        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}"
+        before = f" + {self.before:g}" if self.before else ""
+        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}{before}"
 
     def judge(self, found: Found) -> Judged:
         """Compare the efforts."""
-        one, other = (
-            Quantity(runs, self.by, self.to).value(found) for runs in (self.first, self.second)
-        )
+        by, to = self.by, self.to
+        if by == "passes to its score":
+            by, last = "passes to score", Quantity(self.second, "score").value(found)
+            comparison = self.second.comparison_in(found)
+            to = last - self.to * (1 if comparison is None else comparison.sign)
+        one, other = (Quantity(runs, by, to).value(found) for runs in (self.first, self.second))
+        other += self.before
         text = f"{figure(one)} / {figure(other)}"
         if math.isnan(one) or math.isnan(other):
             return Judged(None, "-", NOT_RUN)
@@ -396,8 +435,8 @@ def _paired(
     if comparison is None or not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
     for runs in () if as_they_end else (first, second):
-        excess = comparison.last_excess(runs.label, runs.c)
+        excess = comparison.last_excess(runs.label, runs.c_in(found))
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")
-    paired = comparison.paired((first.label, first.c), (second.label, second.c))
+    paired = comparison.paired((first.label, first.c_in(found)), (second.label, second.c_in(found)))
     return Judged(None, "-", NOT_RUN) if paired is None else paired

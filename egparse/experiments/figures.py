@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from PIL import Image
 
 from egparse.experiments.claims import Found, Runs
-from egparse.experiments.record import Comparison, Curve, Point
+from egparse.experiments.record import Comparison, Curve
 from egparse.experiments.sections import Panel
 
 _PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
@@ -78,20 +78,18 @@ _Y_LABELS = {
 
 def _lines(panel: Panel, found: Found) -> Iterator[_Line]:
     """The lines of a panel; the first seed of each contender."""
-    several_c = len({runs.c for runs in panel.runs}) > 1
+    several_c = len({runs.c_in(found) for runs in panel.runs}) > 1
     several_labels = len({runs.label for runs in panel.runs}) > 1
     for colour, runs in enumerate(panel.runs):
         comparison, curves = runs.comparison_in(found), runs.of(found)
         if comparison is None or not curves:
             continue
-        name = _name(runs, several_labels, several_c)
+        name = _name(runs._replace(c=runs.c_in(found)), several_labels, several_c)
         kinds = ("primal", "dual") if panel.y == "objective" else (panel.y,)
         for kind in kinds:
-            pairs = [
-                (getattr(point, panel.x), _height(kind, comparison, curves[0], point))
-                for point in curves[0].points
-            ]
-            pairs = [(x, y) for x, y in pairs if math.isfinite(y)]
+            efforts = [getattr(point, panel.x) for point in curves[0].points]
+            heights = _heights(kind, comparison, curves[0])
+            pairs = [(x, y) for x, y in zip(efforts, heights, strict=True) if math.isfinite(y)]
             if pairs:
                 label = f"{name}, dual" if kind == "dual" else name
                 xs, ys = zip(*pairs, strict=True)
@@ -103,15 +101,15 @@ def _name(runs: Runs, several_labels: bool, several_c: bool) -> str:
     return ", ".join([*parts, *([f"C = {runs.c:g}"] if several_c else [])])
 
 
-def _height(kind: str, comparison: Comparison, curve: Curve, point: Point) -> float:
-    """What is drawn of a point."""
-    if kind == "score":
-        return point.score
-    if kind in ("primal", "dual"):
-        return float(getattr(point, kind)) / comparison.n
+def _heights(kind: str, comparison: Comparison, curve: Curve) -> list[float]:
+    """What is drawn of each point."""
     if kind == "excess":
-        return max(_FLOOR, comparison.excess(curve, point))
-    return max(_FLOOR, 100 * point.gap / abs(comparison.bound(curve)))
+        return [max(_FLOOR, excess) for excess in comparison.excesses(curve)]
+    if kind == "gap":
+        bound = abs(comparison.bound(curve))
+        return [max(_FLOOR, 100 * point.gap / bound) for point in curve.points]
+    n = 1 if kind == "score" else comparison.n
+    return [float(getattr(point, kind)) / n for point in curve.points]
 
 
 def _range(lines: Sequence[_Line], y: str) -> tuple[float, float] | None:

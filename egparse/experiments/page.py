@@ -42,7 +42,7 @@ The figures and tables of the papers that egparse implements, made anew, and for
 papers whether it holds here. Everything below is made of the numbers beside it (JSON).
 
 ```bash
-pip install 'egparse[experiments]'                            # SciPy, Clarabel and matplotlib
+pip install 'egparse[experiments]'                            # SciPy and matplotlib
 egparse experiment all --data DIRECTORY -o OUT                # every figure and table; hours
 egparse experiment all --quick -o OUT                         # the same on toy problems
 egparse experiment all --from docs/experiments -o OUT         # this page, from its numbers
@@ -232,10 +232,11 @@ def _n_of(runs: Runs, found: Found) -> int:
 
 def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     comparison = runs.comparison_in(found)
-    return math.nan if comparison is None else comparison.excess(curve, curve.points[-1])
+    return math.nan if comparison is None else comparison.excesses(curve)[-1]
 
 
-def _values_in(section: Section) -> Iterator[Value | Runs]:
+def values_in(section: Section) -> Iterator[Value | Runs]:
+    """All runs and numbers that a section is about."""
     for panel in section.panels:
         yield from panel.runs
     if section.printed is not None:
@@ -258,7 +259,7 @@ def _values_of(rule: Rule) -> Iterator[Value | Runs]:
 
 
 def _runs_in(section: Section) -> Iterator[Runs]:
-    for value in _values_in(section):
+    for value in values_in(section):
         if isinstance(value, Runs):
             yield value
         elif isinstance(value, Quantity):
@@ -266,7 +267,7 @@ def _runs_in(section: Section) -> Iterator[Runs]:
 
 
 def _numbers_in(section: Section) -> Iterator[Number]:
-    yield from (value for value in _values_in(section) if isinstance(value, Number))
+    yield from (value for value in values_in(section) if isinstance(value, Number))
 
 
 def _rows(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:

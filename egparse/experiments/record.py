@@ -108,10 +108,12 @@ class Comparison(NamedTuple):
         known = [dual for dual in (*duals, curve_bound(curve)) if math.isfinite(dual)]
         return max(known) if known else min(p.primal for one in rivals for p in one.points)
 
-    def excess(self, curve: Curve, point: Point) -> float:
-        """How far the primal is above the best lower bound, in per cent of that bound."""
+    def excesses(self, curve: Curve) -> list[float]:
+        """How far the primal is above the best lower bound at each point, in per cent of it."""
         bound = self.bound(curve)
-        return 100.0 * (point.primal - bound) / abs(bound) if bound else math.nan
+        if not bound:
+            return [math.nan] * len(curve.points)
+        return [100.0 * (point.primal - bound) / abs(bound) for point in curve.points]
 
     def mean(self, label: str, c: float, figure: Callable[[Curve], float]) -> float:
         """A figure of each run of a contender at one C, the mean over seeds; nan without runs."""
@@ -124,8 +126,8 @@ class Comparison(NamedTuple):
         """
 
         def first(run: Curve) -> float:
-            for point in run.points:
-                if self.excess(run, point) <= per_cent:
+            for point, excess in zip(run.points, self.excesses(run), strict=True):
+                if excess <= per_cent:
                     return point.seconds if seconds else point.passes
             return math.inf
 
@@ -146,7 +148,21 @@ class Comparison(NamedTuple):
 
     def last_excess(self, label: str, c: float) -> float:
         """The excess of the last primal over the best bound, in per cent."""
-        return self.mean(label, c, lambda run: self.excess(run, run.points[-1]))
+        return self.mean(label, c, lambda run: self.excesses(run)[-1])
+
+    def best_c(self, label: str) -> float:
+        """The C at which a contender ends with the best validation score, by the seeds that were
+        run at every C; nan without runs.
+        """
+        every = {c: runs for c in self.constants if (runs := self.runs(label, c))}
+        seeds = [{run.seed for run in runs} for runs in every.values()]
+        common = set.intersection(*seeds) if seeds else set()
+        ended = {
+            c: self.sign * fmean(run.points[-1].score for run in runs if run.seed in common)
+            for c, runs in every.items()
+            if common
+        }
+        return max(ended, key=lambda c: ended[c]) if ended else math.nan
 
     def best_score(self, label: str, c: float) -> float:
         """The best validation score of any pass."""

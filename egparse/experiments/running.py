@@ -49,7 +49,7 @@ class Budget(NamedTuple):
 
 class Contender(NamedTuple):
     """A learner in a comparison. ``tuned`` is an option and its candidate values, of which the one
-    with the best score after one pass is taken; those passes do not count.
+    with the best score after ``trial`` passes is taken; those passes do not count.
 
     ``only`` restricts it to some values of C (empty: all). ``budget`` and ``loss``, if there are
     any, take the place of those of the plan. A contender that is not ``random`` runs with the first
@@ -67,10 +67,14 @@ class Contender(NamedTuple):
     random: bool = True
     loss: tuple[float, float] | None = None
     warm: bool = False
+    trial: float = 1.0
 
 
 class Plan(NamedTuple):
-    """A comparison to be made, as data. ``problem`` gives the problem of a request and a seed."""
+    """A comparison to be made, as data. ``problem`` gives the problem of a request and a seed. With
+    ``seeds_at_best`` every seed but the first is run at one C alone for each contender: that of its
+    best validation score with the first seed.
+    """
 
     problem: Callable[[Request, int], Setup]
     contenders: Sequence[Contender]
@@ -79,6 +83,7 @@ class Plan(NamedTuple):
     loss: tuple[float, float] = LOG_LINEAR
     seeds: int = 1
     split_by_seed: bool = False
+    seeds_at_best: bool = False
 
     def under(self, request: Request) -> Plan:
         """The plan with what the request asks for in its place; a quick one has few values of C,
@@ -145,6 +150,9 @@ def compare(
     compiled = False
     for seed in seeds:
         for chain in _chains(plan, seed == seeds[0]):
+            contender, c = chain[0]
+            if plan.seeds_at_best and seed != seeds[0] and c != found.best_c(contender.label):
+                continue
             if all((one.label, c, seed) in known for one, c in chain):
                 curves = [known[one.label, c, seed] for one, c in chain]
             else:
@@ -173,7 +181,7 @@ def trace(
     setup.problem.reset()
     learner = build(contender.learner, setup.problem, config, **contender.options)
     record = _Recorder(setup, contender, config)
-    spent, calls, due, reason = 0.0, 0, 1, ""
+    spent, calls, due, reason = 0.0, 0, 1.0, ""
     try:
         begun = time.process_time()
         state = learner.initialise(setup.gold_theta)
@@ -185,7 +193,7 @@ def trace(
             calls += 1
             if calls < due and spent < budget.seconds:
                 continue
-            due = math.ceil(budget.spacing * calls) if budget.spacing > 1 else calls + 1
+            due = max(calls + 1, min(math.ceil(budget.spacing * calls), budget.passes))
             certificate = learner.certificate(state)
             with learner.model_weights(state):
                 record.add(certificate, spent, state.scale)
@@ -328,7 +336,7 @@ def _tuned(setup: Setup, contender: Contender, config: LearnerConfig) -> Contend
     best, merit = contender, (-math.inf, -math.inf)
     for value in values:
         trial = contender._replace(options={**contender.options, name: value})
-        points = trace(untested, trial, config, Budget(0.0), -math.inf).points
+        points = trace(untested, trial, config, Budget(contender.trial), -math.inf).points
         if points and (own := (setup.sign * points[-1].score, -points[-1].primal)) > merit:
             best, merit = trial, own
     return best
@@ -358,7 +366,7 @@ def _reason(points: list[Point], calls: int, bound: float, budget: Budget) -> st
         return f"{budget.passes:g} passes"
     if last.seconds >= budget.seconds:
         return f"{budget.seconds:g} CPU seconds"
-    if last.primal - bound <= budget.gap * abs(bound):
+    if math.isfinite(bound) and last.primal - bound <= budget.gap * abs(bound):
         return f"within {budget.gap:g} of the best lower bound"
     if len(points) > 1 and last.passes == points[-2].passes:
         return "converged: no more work to do"

@@ -121,17 +121,10 @@ def build_learner(
 def _gathering(
     name: str, problem: Problem, common: LearnerConfig, options: dict[str, Any], jobs: Jobs
 ) -> Learner:
-    """A learner that sums over shards elsewhere, or mixes what it learned there."""
+    """A learner that sums over shards elsewhere."""
     assert jobs.gather is not None  # ``is_divided``
     shards = min(jobs.count, max(1, len(problem.part_starts) - 1))
-    if name in ("parallel-gradient", "parameter-mixing"):
-        options = {**options, "shards": shards}
     learner: Any = build(name, problem, common, **options)
-    if not hasattr(learner, "calls"):
-        raise ConfigError(
-            f"{name}: expected inner to be perceptron or sgd on a cluster, got "
-            f"{options.get('inner')!r}"
-        )
     learner.calls = jobs.gather(problem, shards)
     return cast(Learner, learner)
 
@@ -321,11 +314,6 @@ def require_fit(section: str, config: LearningConfig, learns: str = "label seque
 def _wanted(name: str) -> str:
     """What a learner fits, in words."""
     structures = LEARNERS[name].fits
-    if structures == ("vectors",):
-        return (
-            f"{name} has no weight vector, which models of text need; it fits classes of "
-            "vectors only"
-        )
     return (
         f"{name} fits {' and '.join(_IN_WORDS[one] for one in structures if one != 'vectors')} only"
     )

@@ -225,26 +225,6 @@ LEARNERS: dict[str, Entry] = {
         gathers=True,
         checkpoints=False,
     ),
-    "parallel-gradient": Entry(
-        "egparse.experiments.learners.parallel_gradient:ParallelGradient",
-        "spectral gradient descent, the gradient summed over shards by local processes "
-        "(McDonald 2009; Raydan 1997)",
-        gathers=True,
-    ),
-    "parameter-mixing": Entry(
-        "egparse.experiments.learners.parameter_mixing:Mixing",
-        "perceptron or SGD on shards, weights mixed once or after each pass, or another "
-        "learner, each shard trained to the end (Mann et al. 2009; McDonald et al. 2010)",
-        probabilities=False,
-        gathers=True,
-    ),
-    "cutting-plane": Entry(
-        "egparse.experiments.learners.cutting_plane:CuttingPlane",
-        "structured SVM by cutting planes with one slack (Joachims et al. 2009, Alg. 3)",
-        probabilities=False,
-        continues=True,
-        loss="max-margin",
-    ),
     "n-slack": Entry(
         "egparse.experiments.learners.n_slack:NSlack",
         "structured SVM by working sets of each example (Tsochantaridis et al. 2004, Alg. 1)",
@@ -309,14 +289,6 @@ LEARNERS: dict[str, Entry] = {
         "naive Bayes by counting, multiclass (McDonald 2009)",
         fits=MULTICLASS,
         regularised=False,
-    ),
-    "kernel-perceptron": Entry(
-        "egparse.experiments.kernels.learner:KernelLearner",
-        "perceptron in the dual with a kernel, classes of vectors, strings or trees (McDonald "
-        "2009; Freund & Schapire 1999)",
-        fits=("vectors",),
-        regularised=False,
-        checkpoints=False,
     ),
 }
 """Name -> learner; first those of the core."""

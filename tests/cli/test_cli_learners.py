@@ -13,9 +13,8 @@ from cli.program import CONFIGS, CORPORA, run, run_python
 from egparse.learners.registry import LEARNERS
 
 OF_ISSUE = (
-    "eg-online", "eg-batch", "dca", "mira", "perceptron", "sgd", "lbfgs", "cg", "cutting-plane",
-    "n-slack", "frank-wolfe", "gis", "iis", "scgis", "cd", "hmm", "naive-bayes",
-    "kernel-perceptron",
+    "eg-online", "eg-batch", "dca", "mira", "perceptron", "sgd", "lbfgs", "cg", "n-slack",
+    "frank-wolfe", "gis", "iis", "scgis", "cd", "hmm", "naive-bayes",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ TRAINING = {
 """What trains, or scores what was trained."""
 SPACY = {"spacy", "thinc", "egparse.spacy_components"}
 OTHERS = {
-    "matplotlib", "clarabel", "conllu", "requests", "urllib3", "flit_core", "filelock", "asyncio",
+    "matplotlib", "conllu", "requests", "urllib3", "flit_core", "filelock", "asyncio",
     "ssl", "http", "unittest", "numpy.ma", "numpy.testing", "multiprocessing",
 }  # fmt: skip
 ARRAYS = {"numpy", "llvmlite", "msgpack", "egparse.pipeline", "egparse.service.hub.resolve"}
@@ -137,7 +137,7 @@ def test_parsing_text_imports_neither_spacy_nor_what_compiles_or_trains(
 ) -> None:
     model, _, text = prepared
     imported = imported_by_program(tmp_path, "parse", model, text)
-    dear = SPACY | COMPILERS | TRAINING | {"matplotlib", "clarabel", "conllu"}
+    dear = SPACY | COMPILERS | TRAINING | {"matplotlib", "conllu"}
     assert unwanted(imported, dear) == []
 
 

@@ -1,4 +1,4 @@
-"""What works where only the core is installed: SciPy, Clarabel and matplotlib are kept from being
+"""What works where only the core is installed: SciPy and matplotlib are kept from being
 imported, as if they were not there.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli.program import ENVIRONMENT, without
 
-PROGRAM = without("scipy", "clarabel", "matplotlib") + "main()"
+PROGRAM = without("scipy", "matplotlib") + "main()"
 
 TASKS = ("splitter", "tokeniser", "upos", "xpos", "feats", "lemmas", "spans", "pruner", "parser")
 QUICK = (
@@ -39,7 +39,7 @@ def test_a_corpus_is_trained_on_and_parsed(corpus: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("learner", "package"),
-    [("lbfgs", "SciPy"), ("cg", "SciPy"), ("cutting-plane", "Clarabel"), ("cd", "SciPy")],
+    [("lbfgs", "SciPy"), ("cg", "SciPy"), ("cd", "SciPy")],
 )
 def test_other_learners_say_what_to_install(
     learner: str, package: str, corpus: Path, tmp_path: Path
@@ -60,7 +60,7 @@ def test_learners_are_listed_and_unknown_ones_refused(corpus: Path, tmp_path: Pa
 
 def test_experiments_and_plots_say_what_to_install(corpus: Path, tmp_path: Path) -> None:
     done = run("experiment", "multiclass", "--quick", "--output", tmp_path, status=2)
-    line = "egparse: experiment multiclass: needs Clarabel; pip install 'egparse[experiments]'\n"
+    line = "egparse: experiment multiclass: needs matplotlib; pip install 'egparse[experiments]'\n"
     assert done.stderr == line
     plot = ("--task", "upos", "--plot", tmp_path / "path.svg")
     done = run("tune", corpus, "--dev", corpus, *plot, status=2)

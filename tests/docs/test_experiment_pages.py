@@ -1,41 +1,31 @@
-"""The pages of the experiments say what their numbers say."""
+"""The page of the experiments says what its numbers say, which are of full runs of one state."""
 
 from __future__ import annotations
 
-import runpy
-from typing import Any
-
 import pytest
-from egparse.experiments.report import artefacts
-from egparse.experiments.report.claims import VERDICTS
 from house.package import ROOT
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
+from egparse.experiments.catalogue import EXPERIMENTS, PAGE, PAPERS, results_in
+from egparse.experiments.claims import Found
+from egparse.experiments.page import page
+
+FOLDER = ROOT / "docs" / "experiments"
 
 
 @pytest.fixture(scope="module")
-def script() -> dict[str, Any]:
-    return runpy.run_path(str(ROOT / "benchmarks" / "experiment_pages.py"))
+def found() -> Found:
+    return results_in(FOLDER, list(EXPERIMENTS))
 
 
-def test_every_page_is_what_its_numbers_make(
-    script: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(artefacts, "draw", lambda *_: {"png": b"", "svg": b""})  # not compared
-    assert script["stale"]() == [], "run python benchmarks/experiment_pages.py"
+def test_the_page_is_what_its_numbers_make(found: Found) -> None:
+    made = page(PAPERS, found)
+    again = "run egparse experiment all --from docs/experiments --output docs/experiments --force"
+    assert made.text == (FOLDER / PAGE).read_text(encoding="utf-8"), again
+    assert {path.stem for path in FOLDER.glob("*.png")} == set(made.figures)
 
 
-def test_every_experiment_has_the_numbers_of_a_full_run(script: dict[str, Any]) -> None:
-    assert script["measured"]() == list(NAMES)
-    overview = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    for name in NAMES:
-        page = (ROOT / "docs" / "experiments" / f"{name}.md").read_text(encoding="utf-8")
-        assert "- quick: no\n" in page
-        assert f"experiments/{name}.md" in overview
-
-
-def test_claims_are_grouped_by_paper_and_judged(script: dict[str, Any]) -> None:
-    overview = (ROOT / "docs" / "experiments.md").read_text(encoding="utf-8")
-    for paper in script["PAPERS"]:
-        assert f"\n## {paper}\n" in overview
-    assert all(verdict.capitalize() in overview for verdict in VERDICTS)
+def test_the_numbers_are_of_full_runs_of_one_state(found: Found) -> None:
+    assert list(EXPERIMENTS) == list(NAMES)
+    assert all(results.finished and not results.quick for results in found.values())
+    assert len({results.made["versions"]["egparse"] for results in found.values()}) == 1

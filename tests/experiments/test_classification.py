@@ -8,13 +8,13 @@ import math
 
 import numpy as np
 import pytest
-from egparse.experiments.classification import ClassifierProblem, error_rate
 from learners.passes import passes
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
 from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
+from egparse.experiments.problems.classification import ClassifierProblem, error_rate
 from egparse.learners.losses import NAMED, Loss
 from egparse.types import Floats
 

@@ -10,7 +10,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from egparse.experiments.classification import ClassifierProblem
 from full_rows import full_rows
 from learners.small_problems import sequences, trees
 from oracles.generative import HiddenMarkov, naive_bayes_log_joint
@@ -18,6 +17,7 @@ from scipy.special import logsumexp
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.counting import bigram_weights, pair_weights
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.features.sequence import supported_rows
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.problem import Problem, read

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from egparse.experiments.classification import ClassifierProblem
 from learners.slices import sequence
 from learners.small_problems import sequences, trees
 from tolerances import bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.maxent import adapter as maxent_adapter
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import Problem, squared_norm

@@ -110,7 +110,7 @@ def test_structures_without_weight_are_dropped() -> None:
 def test_agreement_with_cutting_planes_on_sentences(slice_name: str) -> None:
     config = LearnerConfig(**HINGE, c=100.0)
     certificates = []
-    for name in ("n-slack", "cutting-plane"):
+    for name in ("n-slack", "eg-online"):
         learner = build(name, SLICES[slice_name](), config)
         for certificate in passes(learner, learner.initialise(), 300):
             if certificate.relative_gap < 1e-3:
@@ -128,7 +128,7 @@ def test_a_correct_structure_out_of_reach_lowers_the_optimum_below_zero() -> Non
     gold, others = np.array([1.0, 0.0, 0.0]), np.eye(3)[1:]
     features = [np.array([[9.0, 1.0], [1.0, 0.0], [0.0, -1.0]])]
     bounds = []
-    for name in ("n-slack", "cutting-plane"):
+    for name in ("n-slack", "eg-online"):
         problem = EnumeratedProblem([others], features)
         problem.gold = lambda i: gold.copy()  # type: ignore[method-assign]
         problem.cost = lambda i: -gold  # type: ignore[method-assign]

@@ -45,8 +45,7 @@ def constant(section: str, c: float, learner: str) -> list[str]:
 
 
 OF_PAPERS = {
-    "adagrad", "cutting-plane", "eg-2007", "frank-wolfe", "n-slack", "parallel-gradient",
-    "parameter-mixing", "sag", "sdca",
+    "adagrad", "eg-2007", "frank-wolfe", "n-slack", "sag", "sdca",
 }  # fmt: skip
 
 
@@ -155,8 +154,6 @@ def test_what_does_not_fit_comes_with_ways_out() -> None:
     for text in ("--set upos.bigrams=false", "--set labeller.learner=gis"):
         assert text in str(fault.value)
     assert "layers=" not in str(fault.value)  # labels alone have no arcs to go on
-    with pytest.raises(ConfigError, match="kernel-perceptron has no weight vector"):
-        check_learners(quick("xpos.learner=kernel-perceptron"), ["upos", "xpos"])
 
 
 def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
@@ -178,7 +175,7 @@ def test_losses_by_name_and_by_number() -> None:
 
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_the_automatic_loss_is_the_one_that_the_learner_minimises(learner: str) -> None:
-    margin = ("mira", "cutting-plane", "n-slack", "frank-wolfe")
+    margin = ("mira", "n-slack", "frank-wolfe")
     only = {**dict.fromkeys(margin, "max-margin"), "perceptron": "perceptron"}
     expected = LOSSES[only.get(learner, "log-linear")]
     for config in (LearningConfig(learner=learner), replace(ORDER_1, learner=learner)):
@@ -202,7 +199,7 @@ def test_the_second_order_parser_has_a_margin_of_its_own_unless_the_settings_say
 @pytest.mark.parametrize(
     ("learner", "only"),
     [
-        *((name, "max-margin") for name in ("mira", "cutting-plane", "n-slack", "frank-wolfe")),
+        *((name, "max-margin") for name in ("mira", "n-slack", "frank-wolfe")),
         ("perceptron", "perceptron"),
     ],
 )
@@ -250,7 +247,6 @@ REFUSED = [
         "the learner sgd are: eta0, averaged; did",
     ),
     ("heads", ["parser.learner=gis"], "gis fits labels chosen one by one only"),
-    ("heads", ["parser.learner=kernel-perceptron"], "kernel-perceptron has no weight vector"),
     ("upos", ["upos.learner=cd"], "--set upos.bigrams=false"),
     ("upos", ["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
     ("upos", ["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
@@ -301,7 +297,6 @@ def test_what_does_not_fit_is_said() -> None:
             ["parser.learner=gis"],
             "gis fits choices made one by one .* TreeProblem has no design matrix",
         ),
-        ("heads", ["parser.learner=kernel-perceptron"], "a kernel machine has no weight vector"),
         ("upos", ["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
         (
             "upos",

@@ -33,7 +33,7 @@ ROOMS: dict[str, set[str]] = {
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "spacy_components": {"numpy", "spacy", "thinc", "flit_core"},
     "api": set(),
-    "experiments": {"numpy", "annotated_types", "scipy", "clarabel", "matplotlib", "PIL"},
+    "experiments": {"numpy", "annotated_types", "scipy", "matplotlib", "PIL"},
     "cli": {
         "numpy",
         "msgpack",

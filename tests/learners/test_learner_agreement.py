@@ -84,11 +84,11 @@ def agree_log_linear(problem: Problem, c: float, multiclass: bool, sgd_passes: i
 
 
 def agree_max_margin(problem: Problem, c: float) -> None:
-    """The optimum lies between the dual of EG and the primal of the cutting plane; EG's own primal
+    """The optimum lies between the dual of EG and the primal of working sets; EG's own primal
     has kinks to jump to and fro at.
     """
     config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=c)
-    primal, dual = best("cutting-plane", problem, config, 2e-4, 500)
+    primal, dual = best("n-slack", problem, config, 2e-4, 500, epsilon=1e-6)
     _, eg_dual = best("eg-online", problem, config, 5e-4, 300)
     assert primal - dual <= 2e-4 * abs(dual)
     assert eg_dual <= primal * (1 + ROUNDING)

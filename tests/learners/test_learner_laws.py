@@ -31,12 +31,6 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "sag": [{}, {"saga": True}],
     "adagrad": [{"averaged": True}],
     "frank-wolfe": [{}, {"steps": "pairwise"}, {"averaged": True}],
-    "parallel-gradient": [{"processes": False}],
-    "parameter-mixing": [
-        {"processes": False},
-        {"inner": "sgd", "processes": False},
-        {"inner": "eg-online", "passes": 3, "processes": False},
-    ],
 }
 CASES = [
     (name, number, structure)
@@ -45,7 +39,7 @@ CASES = [
     for structure in ("sequences", "choices", "trees")
     if structure in entry.fits
 ]
-DUAL_ASCENT = ("eg-online", "eg-cyclic", "eg-2007", "eg-batch", "sdca", "n-slack", "cutting-plane")
+DUAL_ASCENT = ("eg-online", "eg-cyclic", "eg-2007", "eg-batch", "sdca", "n-slack")
 """Learners none of whose passes lowers the dual."""
 DIGITS = {"frank-wolfe": 1e-11, "n-slack": 1e-7}
 """How precise the primal is of learners whose weights are sums that are made anew."""
@@ -91,8 +85,6 @@ def test_certificates_are_what_they_say(name: str, number: int, structure: str) 
     learner, entry = learner_of(name, number, structure), LEARNERS[name]
     loss = Loss(*LOSSES.get(entry.loss or "", (1.0, 0.0)))
     regularised = entry.regularised
-    if name == "parameter-mixing" and number == 0:  # of perceptrons
-        loss, regularised = PERCEPTRON, False
     twin, start = learner_of(name, number, structure), 0.0
     for i in range(learner.n):
         start += loss.value(learner.problem, i, zeros := learner.problem.scores(i) * 0, 0 * zeros)

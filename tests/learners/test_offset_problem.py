@@ -81,11 +81,11 @@ def test_log_linear_learners_reach_the_optimum_around_the_base_and_prove_it(
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
+def test_max_margin_of_eg_and_of_working_sets_meet(seed: int) -> None:
     problem, base, offsets = with_base(random_problem(seed), seed)
     config = LearnerConfig(beta=MARGIN[0], gamma=MARGIN[1], c=2.0)
     duals, primals = {}, []
-    for name in ("eg-online", "cutting-plane"):
+    for name in ("eg-online", "n-slack"):
         learner = build(
             name, OffsetProblem(problem, offsets, beta=MARGIN[0], gamma=MARGIN[1]), config
         )
@@ -101,7 +101,7 @@ def test_max_margin_of_eg_and_of_cutting_planes_meet(seed: int) -> None:
         primals.append(certificate.primal)
     slack = stored_slack(problem.features, 2.0) + rounding(100, primals[0])
     assert max(duals.values()) <= min(primals) + slack
-    assert duals["eg-online"] == pytest.approx(duals["cutting-plane"], rel=2e-3)
+    assert duals["eg-online"] == pytest.approx(duals["n-slack"], rel=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,13 @@
-"""The problem of taggers, and that of longer label n-grams of experiments: their contract, and
-their optimum by EG and by L-BFGS on the enumerated problem.
+"""The problem of taggers: its contract, and its optimum by EG and by L-BFGS on the enumerated
+problem.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
-from egparse.experiments.chains.higher_order_states import n_ngrams
-from egparse.experiments.chains.problem import HigherOrderProblem, observed_ngrams
 from full_rows import full_rows
 from learners.enumerated import PROVEN
 from learners.passes import passes
@@ -27,8 +24,6 @@ from egparse.learners.registry import build
 from egparse.sequences.problem import SequenceProblem
 from egparse.sequences.task import observed_bigrams
 from egparse.types import Floats
-
-Problem = SequenceProblem | HigherOrderProblem
 
 N_LABELS = 3
 STARTS = np.cumsum([0, 4, 1, 3])
@@ -51,18 +46,16 @@ def arguments(seed: int, listed: bool) -> dict[str, object]:
     }
 
 
-def problem_of(seed: int, order: int, *, listed: bool = True) -> Problem:
-    """Three sentences of four, one and three words; a part of the n-grams has no weight."""
+def problem_of(seed: int, *, listed: bool = True) -> SequenceProblem:
+    """Three sentences of four, one and three words; a part of the bigrams has no weight."""
     own = arguments(seed, listed)
     random = np.random.default_rng(seed + 100)
-    seen = observed_ngrams(own["gold"], STARTS, N_LABELS, order)  # type: ignore[arg-type]
-    support = [mask | (random.random(mask.shape) < 0.5) for mask in seen]
-    if order == 1:
-        return SequenceProblem(**own, support=support[0])  # type: ignore[arg-type]
-    return HigherOrderProblem(**own, support=support)  # type: ignore[arg-type]
+    seen = observed_bigrams(own["gold"], STARTS, N_LABELS)  # type: ignore[arg-type]
+    support = seen | (random.random(seen.shape) < 0.5)
+    return SequenceProblem(**own, support=support)  # type: ignore[arg-type]
 
 
-def structures_of(problem: Problem, i: int) -> Floats:
+def structures_of(problem: SequenceProblem, i: int) -> Floats:
     """The part vectors of all label sequences of a sentence, written from labels alone."""
     own = arguments(SEED, LISTED)
     starts = np.asarray(own["candidate_starts"])
@@ -70,35 +63,23 @@ def structures_of(problem: Problem, i: int) -> Floats:
         np.asarray(own["candidates"])[starts[k] : starts[k + 1]].tolist()
         for k in range(int(STARTS[i]), int(STARTS[i + 1]))
     ]
-    order, labels = 1, sorted({label for among in lists for label in among})
-    if isinstance(problem, HigherOrderProblem):
-        order, labels = problem.order, [*range(N_LABELS)]
+    labels = sorted({label for among in lists for label in among})
     begins = np.cumsum([0, *map(len, lists)])
     rows = []
     for path in itertools.product(*lists):
         row = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
         for k, label in enumerate(path):
             row[begins[k] + lists[k].index(label)] = 1.0
-        begin = int(begins[-1])
-        for length in range(2, order + 2):
-            for end in range(length, len(path) + 1):
-                place = np.ravel_multi_index(
-                    [labels.index(label) for label in path[end - length : end]],
-                    (len(labels),) * length,
-                )
-                row[begin + int(place)] += 1.0
-            begin += len(labels) ** length
+        for before, after in itertools.pairwise(map(labels.index, path)):
+            row[begins[-1] + before * len(labels) + after] += 1.0
         rows.append(row)
     return np.array(rows)
 
 
 SEED, LISTED = 4, True
-orders = pytest.mark.parametrize(
-    "order", [1, *(pytest.param(order, marks=pytest.mark.nightly) for order in (2, 3))]
-)
 
 
-def feature_matrix(problem: Problem, i: int) -> Floats:
+def feature_matrix(problem: SequenceProblem, i: int) -> Floats:
     """F_i (parts, d): the scores of unit weight vectors."""
     columns = []
     for direction in np.eye(size(problem)):
@@ -108,10 +89,9 @@ def feature_matrix(problem: Problem, i: int) -> Floats:
     return np.stack(columns, axis=1)
 
 
-@orders
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "full"])
-def test_add_is_the_transpose_of_scores(order: int, listed: bool) -> None:
-    problem = problem_of(1, order, listed=listed)
+def test_add_is_the_transpose_of_scores(listed: bool) -> None:
+    problem = problem_of(1, listed=listed)
     random = np.random.default_rng(1)
     for i in range(3):
         problem.reset()
@@ -130,21 +110,18 @@ def test_add_is_the_transpose_of_scores(order: int, listed: bool) -> None:
         assert float(scores @ changes) == pytest.approx(float(weights @ direction), rel=1e-9)
 
 
-@orders
-def test_scores_are_those_of_tables_and_labels(order: int) -> None:
-    problem = problem_of(2, order, listed=False)
+def test_scores_are_those_of_tables_and_labels() -> None:
+    problem = problem_of(2, listed=False)
     random = np.random.default_rng(2)
     write(problem, random.normal(size=size(problem)))
     scores = problem.scores(0)
     expected = np.concatenate([table.ravel() for table in problem.vectors()[2:]])
     np.testing.assert_array_equal(scores[4 * N_LABELS :], expected)
-    if isinstance(problem, SequenceProblem):
-        np.testing.assert_array_equal(problem.transitions.ravel(), expected.astype("f4"))
+    np.testing.assert_array_equal(problem.transitions.ravel(), expected.astype("f4"))
 
 
-@orders
-def test_gold_cost_and_inference_are_those_of_enumeration(order: int) -> None:
-    problem = problem_of(SEED, order, listed=LISTED)
+def test_gold_cost_and_inference_are_those_of_enumeration() -> None:
+    problem = problem_of(SEED, listed=LISTED)
     random, given = np.random.default_rng(3), arguments(SEED, LISTED)
     first, flat, correct = (
         np.asarray(given[name]) for name in ("candidate_starts", "candidates", "gold")
@@ -172,7 +149,7 @@ def test_gold_cost_and_inference_are_those_of_enumeration(order: int) -> None:
         np.testing.assert_array_equal(problem.k_best(i, potentials, 3), own[best])
 
 
-def optimum(problem: Problem, c: float) -> float:
+def optimum(problem: SequenceProblem, c: float) -> float:
     """min sum_i log sum_y exp(w . F_i'(y - gold)) + C/2 |w|^2, by L-BFGS over the sequences listed
     out; proven by strong convexity, as in ``learners.enumerated``.
     """
@@ -198,7 +175,7 @@ def optimum(problem: Problem, c: float) -> float:
     return float(found.fun)
 
 
-def supported(problem: Problem) -> Floats:
+def supported(problem: SequenceProblem) -> Floats:
     """1 for the weights that may move, 0 for n-grams without support."""
     problem.reset()
     for i in range(3):
@@ -208,9 +185,8 @@ def supported(problem: Problem) -> Floats:
     return own
 
 
-@orders
-def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
-    problem = problem_of(SEED, order, listed=LISTED)
+def test_eg_reaches_the_optimum_of_scipy() -> None:
+    problem = problem_of(SEED, listed=LISTED)
     expected = optimum(problem, 0.5)
     features = [feature_matrix(problem, i) * supported(problem) for i in range(3)]
     slack = PROVEN * expected + stored_slack(features, 0.5)
@@ -222,12 +198,9 @@ def test_eg_reaches_the_optimum_of_scipy(order: int) -> None:
     assert certificate.relative_gap < 1e-6
 
 
-@orders
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "full"])
-def test_the_gap_closes_with_a_margin(order: int, listed: bool) -> None:
-    eg = OnlineEG(
-        problem_of(SEED, order, listed=listed), EGConfig.under(NAMED["max-margin"], c=1.0)
-    )
+def test_the_gap_closes_with_a_margin(listed: bool) -> None:
+    eg = OnlineEG(problem_of(SEED, listed=listed), EGConfig.under(NAMED["max-margin"], c=1.0))
     gaps = [each.relative_gap for each in passes(eg, eg.initialise(), 200)]
     assert min(gaps) > -1e-6
     assert gaps[-1] < 5e-3  # theta grows to hundreds, and its float32 then holds no smaller step
@@ -235,7 +208,7 @@ def test_the_gap_closes_with_a_margin(order: int, listed: bool) -> None:
 
 @pytest.mark.nightly
 def test_other_learners_take_it() -> None:
-    problem = problem_of(SEED, 2, listed=LISTED)
+    problem = problem_of(SEED, listed=LISTED)
     expected = optimum(problem, 0.5)
     learner = build("lbfgs", problem, LearnerConfig(c=0.5))
     state = learner.initialise()
@@ -246,20 +219,8 @@ def test_other_learners_take_it() -> None:
     bracket([certificate], expected, PROVEN * expected)
 
 
-@pytest.mark.nightly
-def test_a_longer_memory_lowers_the_optimum() -> None:
-    values = []
-    for order in (1, 2, 3):
-        own = arguments(SEED, LISTED)
-        support = observed_ngrams(own["gold"], STARTS, N_LABELS, order)  # type: ignore[arg-type]
-        problem = HigherOrderProblem(**own, support=support)  # type: ignore[arg-type]
-        values.append(optimum(problem, 0.5))
-    assert values[0] > values[1] > values[2]
-
-
 def test_twin_and_reset() -> None:
-    problem = problem_of(1, 1)
-    assert isinstance(problem, SequenceProblem)
+    problem = problem_of(1)
     problem.add(0, np.ones(len(problem.gold(0))))
     twin = problem.with_own_weights()
     assert squared_norm(problem) > 0 == squared_norm(twin)
@@ -271,13 +232,9 @@ def test_twin_and_reset() -> None:
     assert not problem.transitions.any()
 
 
-def test_observed_ngrams_stay_inside_sentences() -> None:
-    seen = observed_ngrams(np.array([0, 1, 2, 2], np.int32), np.array([0, 3, 4]), 3, 3)
-    assert [np.argwhere(mask).tolist() for mask in seen] == [[[0, 1], [1, 2]], [[0, 1, 2]], []]
-    bigrams = observed_bigrams(np.array([0, 1, 2, 2], np.int32), np.array([0, 3, 4]), 3)
-    np.testing.assert_array_equal(bigrams, seen[0])
-    assert seen[2].shape == (3, 3, 3, 3)
-    assert math.prod(seen[1].shape) + math.prod(seen[0].shape) == n_ngrams(3, 2)
+def test_observed_bigrams_stay_inside_sentences() -> None:
+    seen = observed_bigrams(np.array([0, 1, 2, 2], np.int32), np.array([0, 3, 4]), 3)
+    assert np.argwhere(seen).tolist() == [[0, 1], [1, 2]]
 
 
 def test_faults() -> None:

@@ -68,14 +68,17 @@ def experiment(
     # Learners are compared by CPU time, on one thread. numpy reads the limits when it is imported.
     for limit in _THREADS:
         os.environ.setdefault(limit, "1")
-    names = EXPERIMENTS if name == ALL else (name,)
+    names: Sequence[str] = EXPERIMENTS if name == ALL else (name,)
     _check_files(names, output, force)
     import_with_extra(_CATALOGUE, f"experiment {name}")
-    from egparse.experiments.catalogue import perform, report, results_in
+    from egparse.experiments.catalogue import copy, perform, report, results_in
     from egparse.experiments.request import Request
 
     if from_ is not None:
+        if name == ALL:
+            names = [each for each in names if (from_ / f"{each}.json").is_file()] or names
         found = results_in(from_, names)
+        copy(names, from_, output)
     else:
         request = Request(
             data=data,

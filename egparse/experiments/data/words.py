@@ -22,9 +22,9 @@ from scipy.sparse import csr_matrix
 from egparse.errors import EgparseError
 from egparse.evaluation.bootstrap import f1_of
 from egparse.evaluation.spans import score_spans
-from egparse.experiments.data.samples import Corpus, Sample, files_of, sample
 from egparse.experiments.maxent.problem import MaxentProblem, build_maxent
-from egparse.experiments.report.request import Request
+from egparse.experiments.problems.samples import Corpus, Sample, files_of, sample
+from egparse.experiments.request import Request
 from egparse.features.forms import shape
 from egparse.sentences import Sentence
 from egparse.types import Floats, Longs

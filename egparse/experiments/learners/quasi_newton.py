@@ -35,10 +35,10 @@ from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments.learners.parallel_gradient import gather_from
 from egparse.learners.learner import Certificate, Learner, LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem, read, size, squared_norm, write
+from egparse.learners.sgd import Arrays, copies
 from egparse.learners.shards.cocoa import Transport
 from egparse.types import Floats
 
@@ -126,15 +126,9 @@ class QuasiNewton(Learner):
         self.calls: Transport | None = None
         """Where the examples are in shards elsewhere, how these are reached."""
         self._twin = problem.with_own_weights()
-        self._expected = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
         # the optimiser compares values, in which a gap smaller than their rounding is invisible
         rounding = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
         self._tolerance = max(config.tolerance, rounding)
-
-    @property
-    def n(self) -> int:
-        """The number of examples."""
-        return len(self.problem.part_starts) - 1
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
         """w = 0, whatever ``gold_theta``, and a first evaluation there."""
@@ -237,17 +231,39 @@ class QuasiNewton(Learner):
             loss, gathered = gather_from(self.calls, problem, self._loss)
             value, gradient = value + loss, c * read(problem) + gathered
         else:
-            twin.reset()
-            for i in range(self.n):
-                scores = problem.scores(i)
-                expected = self._expected[: len(scores)]
-                value += self._loss.value(problem, i, scores, expected)
-                expected -= problem.gold(i)
-                twin.add(i, expected)
+            value = add_gradient(problem, self._loss, twin, value)
             gradient = c * read(problem) + read(twin)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
             raise EgparseError(f"{self.config.method}: expected a finite objective, got {value}")
         return Evaluation(w, value, gradient)
+
+
+def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0) -> float:
+    """``total`` and the sum of the losses at w = v; v of ``twin`` becomes the gradient."""
+    twin.reset()
+    room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
+    for i in range(len(problem.part_starts) - 1):
+        scores = problem.scores(i)
+        expected = room[: len(scores)]
+        total += loss.value(problem, i, scores, expected)
+        expected -= problem.gold(i)
+        twin.add(i, expected)
+    return total
+
+
+def gather_from(calls: Transport, problem: Problem, loss: Loss) -> tuple[float, Floats]:
+    """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
+    total, gradient = 0.0, np.zeros(size(problem))
+    for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):
+        total += of_shard
+        gradient += np.concatenate([array.reshape(-1) for array in arrays])
+    return total, gradient
+
+
+def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
+    """The sum of the losses of a problem at w = v, and its gradient."""
+    twin = problem.with_own_weights()
+    return add_gradient(problem, loss, twin), list(twin.vectors())
 
 
 class _Accepted(NamedTuple):

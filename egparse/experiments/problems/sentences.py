@@ -16,6 +16,7 @@ from egparse.types import Ints, Mask
 
 
 def facts_of(sample: Sample) -> dict[str, Any]:
+    """The name of the data, and the sentences and words of each part."""
     facts: dict[str, Any] = {"data": sample.name}
     for name, part in (
         ("training", sample.train),

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from egparse.experiments.classification import ClassifierProblem
 from learners.enumerated import random_problem
 from learners.small_problems import FAMILY, sample_trees, sequences, trees
 from parsing.test_second_order_problem import made
@@ -23,6 +22,7 @@ from egparse.errors import ConfigError
 from egparse.experiments.learners.exact_dca import ExactDCA
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.experiments.learners.sdca import SDCA, SDCAConfig
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, divide
