@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -103,20 +104,30 @@ class Quantity(NamedTuple):
     primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
     of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
     from one point to the next. Other names are details of the last model, for each example if
-    ``per_example``.
+    ``per_example``. ``over`` takes the least or the greatest number of any seed in place of the
+    mean.
     """
 
     runs: Runs
     what: What | str
     to: float = 1.0
     per_example: bool = False
+    over: Literal["mean", "least", "greatest"] = "mean"
 
     def value(self, found: Found) -> float:
         """The number; nan where nothing was run."""
-        comparison = self.runs.comparison_in(found)
-        if comparison is None or not self.runs.of(found):
+        comparison, curves = self.runs.comparison_in(found), self.runs.of(found)
+        if comparison is None or not curves:
             return math.nan
-        label, c, what = self.runs.label, self.runs.c_in(found), self.what
+        label, c = self.runs.label, self.runs.c_in(found)
+        if self.over == "mean":
+            return self._mean(comparison, label, c)
+        others = [run for run in comparison.curves if not any(run is own for own in curves)]
+        each = [self._mean(comparison._replace(curves=(*others, run)), label, c) for run in curves]
+        return min(each) if self.over == "least" else max(each)
+
+    def _mean(self, comparison: Comparison, label: str, c: float) -> float:
+        what = self.what
         match what:
             case "passes" | "seconds":
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
@@ -167,8 +178,66 @@ class Number(NamedTuple):
         return float(place) if isinstance(place, int | float) else math.nan
 
 
-Value = Quantity | Number | float
+class Overtaking(NamedTuple):
+    """The passes after which ``first`` is for the first time at least as good as ``second`` was up
+    to then, by the primal or the validation score; the mean over seeds.
+    """
+
+    first: Runs
+    second: Runs
+    what: Literal["primal", "score"] = "primal"
+
+    def value(self, found: Found) -> float:
+        """The passes; infinite where it never is, nan where nothing was run."""
+        comparison = self.first.comparison_in(found)
+        others = {run.seed: run for run in self.second.of(found)}
+        pairs = [(run, others[run.seed]) for run in self.first.of(found) if run.seed in others]
+        if comparison is None or not pairs:
+            return math.nan
+        sign = -1 if self.what == "primal" else comparison.sign
+
+        def overtakes(run: Curve, other: Curve) -> float:
+            for point in run.points:
+                reached = [own for own in other.points if own.passes <= point.passes]
+                if (
+                    reached
+                    and sign * (getattr(point, self.what) - getattr(reached[-1], self.what)) >= 0
+                ):
+                    return point.passes
+            return math.inf
+
+        return fmean(overtakes(run, other) for run, other in pairs)
+
+
+class Combined(NamedTuple):
+    """The sum, the least or the greatest of several numbers. A sum needs all of them."""
+
+    how: Literal["sum", "least", "greatest"]
+    of: Sequence[Quantity | Number | float]
+
+    def value(self, found: Found) -> float:
+        """The number; nan where nothing was run."""
+        values = [value_of(value, found) for value in self.of]
+        if self.how == "sum":
+            return math.fsum(values)
+        known = [value for value in values if not math.isnan(value)]
+        return (min if self.how == "least" else max)(known, default=math.nan)
+
+
+Value = Quantity | Number | Overtaking | Combined | float
 """A number that is measured, or one that the paper gives."""
+
+
+def parts_of(value: Value | Runs) -> Iterator[Quantity | Number | Runs | float]:
+    """The runs and numbers that a number is made of."""
+    match value:
+        case Combined():
+            for part in value.of:
+                yield from parts_of(part)
+        case Overtaking():
+            yield from (value.first, value.second)
+        case _:
+            yield value
 
 
 def value_of(value: Value, found: Found) -> float:

@@ -29,6 +29,7 @@ from egparse.experiments.claims import (
     Within,
     figure,
     judge,
+    parts_of,
     value_of,
 )
 from egparse.experiments.record import Curve
@@ -235,8 +236,13 @@ def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
     return math.nan if comparison is None else comparison.excesses(curve)[-1]
 
 
-def values_in(section: Section) -> Iterator[Value | Runs]:
+def values_in(section: Section) -> Iterator[Quantity | Number | Runs | float]:
     """All runs and numbers that a section is about."""
+    for value in _stated_in(section):
+        yield from parts_of(value)
+
+
+def _stated_in(section: Section) -> Iterator[Value | Runs]:
     for panel in section.panels:
         yield from panel.runs
     if section.printed is not None:

@@ -48,14 +48,16 @@ def restore(problem: Problem, arrays: Arrays) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class SGDConfig(LearnerConfig):
-    """``eta0`` None: chosen among ``RATES`` in the first pass. ``averaged``: the model is the
-    average of the weights after each visit, not the last ones.
+    """``eta0`` None: chosen among ``RATES`` in the first pass. ``decay``: the learning rate is eta0
+    / (1 + k/n), otherwise always eta0. ``averaged``: the model is the average of the weights after
+    each visit, not the last ones.
 
     Raises:
         ConfigError: a value out of range, or the perceptron loss without an ``eta0``.
     """
 
     eta0: Annotated[float, Interval(ge=1e-9, le=1e9), "the first learning rate"] | None = None
+    decay: Annotated[bool, "the learning rate falls with the number of visits"] = True
     averaged: Annotated[bool, "the model is the average of the weights"] = False
 
     def __post_init__(self) -> None:
@@ -116,6 +118,8 @@ class SGD(OnlineLearner):
         """The learning rate of the next visit; nan before eta0 is chosen."""
         if state.eta0 is None:
             return math.nan
+        if not self.config.decay:
+            return state.eta0
         return state.eta0 / (1.0 + state.updates / max(1, self.n))
 
     def update(self, state: SGDState, i: int) -> float:

@@ -43,7 +43,7 @@ from egparse.learners.eg.step import (
     store_step,
     without_rounding,
 )
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
@@ -225,6 +225,15 @@ class PublishedEG(OnlineEG):
         if not by_gain and self.config.order == "drawn":
             return state.generator.integers(self.n, size=self.n)
         return super().next_visits(state, by_gain)
+
+    def certificate(self, state: EGState) -> Certificate:
+        """As ``OnlineEG.certificate``, with the detail ``tried again``: learning rates that were
+        tried after the first of a visit, in per cent of the visits.
+        """
+        certificate = super().certificate(state)
+        passes = certificate.effective_iterations
+        again = 100.0 * (passes / state.iteration - 1.0) if state.iteration else 0.0
+        return certificate._replace(details={"tried again": again})
 
     def begin(self, height: Floats, examples: Longs) -> EGState:
         """A state of which only some examples are at the start, with theta ``height[i]`` on the

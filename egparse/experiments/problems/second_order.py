@@ -22,6 +22,9 @@ from egparse.sentences import Sentence
 from egparse.training.columns import build_columns
 from egparse.types import Longs, Mask
 
+Right = Callable[[float], Mask]
+"""A function of the scale: the words that get their correct head."""
+
 
 @dataclass(frozen=True)
 class PrunedTrees:
@@ -58,19 +61,20 @@ class PrunedTrees:
             learner.iterate(state)
         return cls(sample, trees, config, columns, part, gold, snapshot(state))
 
+    def task(self, *, siblings: bool, grandparents: bool) -> SecondOrderTask:
+        """The task of the parser with the pairs asked for."""
+        config = replace(self.config, siblings=siblings, grandparents=grandparents)
+        none = Part((), self.part.words)
+        return SecondOrderTask(self.part, none, self.gold, self.pruner, PrunerConfig(), config, 1)
+
     def setup(self, *, siblings: bool, grandparents: bool) -> Setup:
         """The parser with the pairs asked for, scored by correct heads in per cent, of the tree
         with the most expected correct heads.
         """
-        config = replace(self.config, siblings=siblings, grandparents=grandparents)
-        task = SecondOrderTask(
-            self.part, Part((), self.part.words), self.gold, self.pruner, PrunerConfig(), config, 1
-        )
+        task = self.task(siblings=siblings, grandparents=grandparents)
         learner, _, snapshot = task.prepare()
-        problem: Any = learner.problem
-        sample = self.sample
 
-        def right_of(part: Sequence[Sentence]) -> Callable[[float], Mask]:
+        def right_of(part: Sequence[Sentence]) -> Right:
             words, correct = tagged(self.columns, part, ("heads",)), np.concatenate(heads_of(part))
 
             def right(scale: float) -> Mask:
@@ -79,6 +83,13 @@ class PrunedTrees:
 
             return right
 
+        return self.scored(learner.problem, right_of)
+
+    def scored(self, problem: Any, right_of: Callable[[Sequence[Sentence]], Right]) -> Setup:
+        """A problem of the training sentences, with the words of some sentences that are ``right``
+        at a scale.
+        """
+        sample = self.sample
         held_out, compared = right_of(sample.dev), sample.test or sample.dev
         on_test = right_of(compared)
         starts = np.cumsum([0, *(len(own) for own in compared[:-1])])
