@@ -470,7 +470,7 @@ MESSAGES: list[tuple[str, ...]] = [
     ),
     (*_TRAIN, "--set", "upos.learner=sgd", "--set", "upos.order=2", "--set", "upos.bigrams=false"),
     (*_TRAIN, "--set", "upos.learner=perceptron", "--set", "upos.loss=log-linear"),
-    (*_TRAIN, "--set", "upos.options.calibrate=1", "--jobs", "2"),
+    (*_TRAIN, "--set", "upos.options.exact=true", "--jobs", "2"),
     (*_TRAIN, "--learner", "hmm"),
     (*_TRAIN, "--learner", "nobody"),
     (*_TRAIN, "--learner", "perceptron", "--set", "seed=x"),

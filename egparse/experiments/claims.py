@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference
-from egparse.experiments.record import Comparison, Curve
+from egparse.experiments.record import Comparison, Curve, paired
 from egparse.experiments.store import Results
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "within the noise", "not tested"]
@@ -507,12 +507,10 @@ def _paired(
     """The paired comparison of what is right, of which more is better also where the score is an
     error; or why there is none.
     """
-    comparison = first.comparison_in(found)
-    if comparison is None or not first.of(found) or not second.of(found):
+    if not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
     for runs in () if as_they_end else (first, second):
-        excess = comparison.last_excess(runs.label, runs.c_in(found))
+        excess = Quantity(runs, "excess").value(found)
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")
-    paired = comparison.paired((first.label, first.c_in(found)), (second.label, second.c_in(found)))
-    return Judged(None, "-", NOT_RUN) if paired is None else paired
+    return paired(first.of(found), second.of(found)) or Judged(None, "-", NOT_RUN)

@@ -179,22 +179,17 @@ class Comparison(NamedTuple):
             label, c, lambda run: self.sign * max(self.sign * point.score for point in run.points)
         )
 
-    def paired(
-        self, first: tuple[str, float], second: tuple[str, float]
-    ) -> PairedDifference | None:
-        """Two contenders, each at one C, on the same examples: scores of the last models, their
-        difference in per cent, its 95 % interval (paired bootstrap) and the p value of approximate
-        randomisation (``egparse.evaluation.significance``). Counts of all seeds are added, which
-        gives both the same weight. None without outcomes of both.
-        """
-        one, other = self.runs(*first), self.runs(*second)
-        if not one or not other:
-            return None
-        n, m = len(one), len(other)
-        counts = [_summed(runs) for runs in (one, other)]
-        if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
-            return None
-        return _difference((counts[0] * m).tobytes(), (counts[1] * n).tobytes())
+
+def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | None:
+    """The runs of two contenders on the same examples, one for each seed, of one comparison or of
+    two: scores of the last models, their difference in per cent, its 95 % interval (paired
+    bootstrap) and the p value of approximate randomisation (``egparse.evaluation.significance``).
+    Counts of all seeds are added, which gives both the same weight. None without outcomes of both.
+    """
+    counts = [_summed(runs) for runs in (one, other)]
+    if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
+        return None
+    return _difference((counts[0] * len(other)).tobytes(), (counts[1] * len(one)).tobytes())
 
 
 def curve_bound(curve: Curve) -> float:

@@ -102,14 +102,15 @@ class Plan(NamedTuple):
                 passes=request.iterations or budget.passes,
                 seconds=request.seconds or budget.seconds,
             )
-        contenders = [
-            one._replace(
-                budget=one.budget and _at_most(one.budget, budget.passes, budget.seconds)
-                if request.quick or request.iterations or request.seconds
-                else one.budget
-            )
-            for one in plan.contenders
-        ]
+        contenders = list(plan.contenders)
+        if request.quick or request.iterations or request.seconds:
+            contenders = [
+                one._replace(
+                    budget=one.budget and _at_most(one.budget, budget.passes, budget.seconds),
+                    trial=min(one.trial, budget.passes, 1.0 if request.seconds else math.inf),
+                )
+                for one in contenders
+            ]
         return plan._replace(
             contenders=contenders,
             constants=request.constants or plan.constants,

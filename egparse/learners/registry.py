@@ -241,40 +241,40 @@ LEARNERS: dict[str, Entry] = {
         loss="max-margin",
     ),
     "gis": Entry(
-        "egparse.experiments.maxent.adapter:GISLearner",
+        "egparse.experiments.learners.maxent.scaling:GIS",
         "generalised iterative scaling, multiclass (Darroch & Ratcliff 1972; Huang et al. "
         "2009, section 2.2)",
         fits=MULTICLASS,
     ),
     "iis": Entry(
-        "egparse.experiments.maxent.adapter:IISLearner",
+        "egparse.experiments.learners.maxent.scaling:IIS",
         "improved iterative scaling, multiclass (Della Pietra et al. 1997; Huang et al. 2009, "
         "section 2.2)",
         fits=MULTICLASS,
     ),
     "scgis": Entry(
-        "egparse.experiments.maxent.adapter:SCGISLearner",
+        "egparse.experiments.learners.maxent.scaling:SCGIS",
         "sequential conditional iterative scaling, multiclass (Goodman 2002; Huang et al. "
         "2009, section 2.2)",
         fits=MULTICLASS,
     ),
     "cd": Entry(
-        "egparse.experiments.maxent.adapter:CDLearner",
+        "egparse.experiments.learners.maxent.scaling:CoordinateDescent",
         "coordinate descent on the primal, multiclass (Huang et al. 2009, section 3.2)",
         fits=MULTICLASS,
     ),
     "cd-exact": Entry(
-        "egparse.experiments.maxent.adapter:ExactCDLearner",
+        "egparse.experiments.learners.maxent.scaling:ExactCoordinateDescent",
         "coordinate descent with exact sub-problems, multiclass (Huang et al. 2009, section 3.2)",
         fits=MULTICLASS,
     ),
     "tron": Entry(
-        "egparse.experiments.maxent.adapter:TronLearner",
+        "egparse.experiments.learners.maxent.tron:TrustRegionNewton",
         "trust region Newton, multiclass (Lin, Weng & Keerthi 2008)",
         fits=MULTICLASS,
     ),
     "dual-cd": Entry(
-        "egparse.experiments.maxent.adapter:DualCDLearner",
+        "egparse.experiments.learners.maxent.dual_cd:DualCoordinateDescent",
         "coordinate descent on the dual, multiclass (Yu, Huang & Lin 2011)",
         fits=MULTICLASS,
     ),

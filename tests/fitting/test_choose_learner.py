@@ -264,7 +264,7 @@ REFUSED = [
     (
         "upos",
         ["upos.learner=gis", "upos.bigrams=false", "upos.loss=max-margin"],
-        "gis expects the log-linear loss",
+        "maximum-entropy learners expect the log-linear loss",
     ),
     (
         "upos",

@@ -30,7 +30,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "sgd": [{}, {"averaged": True}],
     "sag": [{}, {"saga": True}],
     "adagrad": [{"averaged": True}],
-    "frank-wolfe": [{}, {"steps": "pairwise"}, {"averaged": True}],
+    "frank-wolfe": [{}, {"steps": "pairwise"}],
 }
 CASES = [
     (name, number, structure)
@@ -145,13 +145,12 @@ REFUSED: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [
     ("eg-online", {}, {"start": "correct"}, "start among gold, uniform, got 'correct'"),
     ("eg-online", {}, {"search": "newton"}, "search among halving, quadratic, got 'newton'"),
     ("eg-online", {}, {"largest_eta": 0.0}, "largest_eta >= 1e-09, got 0"),
-    ("eg-online", {}, {"calibrate": 1.5}, "calibrate <= 1, got 1.5"),
     ("eg-online", {}, {"restart_eta": True}, "visit every example once with restart_eta"),
     (
         "eg-online",
         {},
-        {"search": "proven", "calibrate": 0.1},
-        "no calibrate, .* with search = 'proven'",
+        {"search": "proven", "curvature": 1.0, "order": "random"},
+        "no curvature .* with search = 'proven'",
     ),
     ("eg-online", NO_LOSS, {}, EG_NEEDS),
     ("eg-cyclic", NO_LOSS, {}, EG_NEEDS),

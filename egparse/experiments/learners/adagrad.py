@@ -87,7 +87,7 @@ class AdaGrad(OnlineLearner):
 
     def __init__(self, problem: Problem, config: AdaGradConfig) -> None:
         super().__init__(problem)
-        self.config = config
+        self.config, self.loss = config, config.loss
         self._gradient = problem.with_own_weights()  # holds g during a visit, else 0
         self._expected = np.empty(self.longest)
         self._until_sweep = max(1, self.n // _SWEEPS)
@@ -112,7 +112,7 @@ class AdaGrad(OnlineLearner):
         self._attend(state, i)
         scores = self.problem.scores(i)
         expected = self._expected[: len(scores)]
-        loss = self.config.loss.value(self.problem, i, scores, expected)
+        loss = self.loss.value(self.problem, i, scores, expected)
         if not math.isfinite(loss):
             raise Divergence(
                 f"adagrad: expected a finite loss, got {loss} at visit {state.visits + 1} with "
@@ -143,16 +143,11 @@ class AdaGrad(OnlineLearner):
 
     def certificate(self, state: AdaGradState) -> Certificate:
         """The primal at the weights of the model; there is no dual."""
-        config, n = self.config, max(1, self.n)
         with self.model_weights(state):
-            loss = 0.0
-            for i in range(self.n):
-                scores = self.problem.scores(i)
-                loss += config.loss.value(self.problem, i, scores, self._expected[: len(scores)])
-            primal = loss + config.c / 2 * squared_norm(self.problem)
+            primal = self.primal(state, 0.0) + self.config.c / 2 * squared_norm(self.problem)
         if not math.isfinite(primal):
             raise Divergence(f"adagrad: expected a finite primal, got {primal}")
-        return Certificate(primal, -math.inf, state.visits / n, config.c)
+        return Certificate(primal, -math.inf, state.visits / max(1, self.n), self.config.c)
 
     def model_weights(self, state: AdaGradState) -> AbstractContextManager[None]:
         """Inside it v is the average of the weights, if configured."""

@@ -1,15 +1,14 @@
 """Batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007,
 Fig. 1), for the same losses as ``egparse.learners.eg.online``.
 
-Primal, dual and the step of one example are those of ``egparse.learners.eg.online``; here all
-examples take the step at the same v:
+All examples take the step at the same v:
 
     log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
     max-margin   theta <- theta + eta (cost + s / C)
     in general   theta <- theta + eta (gamma cost + s / C - theta / beta)
 
-Let psi_iy = F_i' (z_i - y), and let |A| = max_iy |psi_iy|^2 / C be the greatest entry of the matrix
-A. Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
+Let psi_iy = F_i' (z_i - y), and |A| = max_iy |psi_iy|^2 / C. Every step raises the dual with a
+learning rate of (ibid., Theorem 1, by Lemmas 2-4)
 
     log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|)
     in general   eta <= 1 / (1 / beta + n |A|).
@@ -26,7 +25,6 @@ rounding errors do not add up.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -35,9 +33,14 @@ import numpy as np
 from annotated_types import Interval
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.published_eg import Start, squared_radii
+from egparse.experiments.learners.dual import DualLearner, DualState
+from egparse.experiments.learners.published_eg import (
+    FirstDistributions,
+    proven_rate,
+    squared_radii,
+)
 from egparse.learners.eg.online import require_dual_loss
-from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Problem, squared_norm
 from egparse.types import Floats
 
@@ -63,50 +66,31 @@ class EGBatchConfig(LearnerConfig):
     rate: Annotated[Literal["proven", "fixed", "halving"], "how the rate is found"] = "halving"
     eta: Annotated[float, Interval(ge=1e-9, le=1e9), "the first rate"] = 0.5
     growth: Annotated[float, Interval(ge=1, le=1000), "halving: factor after a step"] = 1.05
-    start: Annotated[Start, "the first distributions"] = "gold"
+    start: FirstDistributions = "gold"
 
     def __post_init__(self) -> None:
         require_dual_loss(self.loss)
 
-    @property
-    def largest(self) -> float:
-        """The greatest learning rate: beyond beta a step would overshoot its fixed point."""
-        return self.loss.beta
 
-
-@dataclass
-class EGBatchState:
-    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost];
-    ``evaluations`` counts inference calls, n for each attempt at a step.
+@dataclass(kw_only=True)
+class EGBatchState(DualState):
+    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost]; ``evaluations``
+    counts n for each attempt at a step.
     """
 
     theta: Floats
-    value: float
-    squared_norm: float  # |v|^2
-    c: float
     eta: float
-    evaluations: int = 0
-
-    @property
-    def scale(self) -> float:
-        """w = v / C."""
-        return 1.0 / self.c
-
-    @property
-    def dual(self) -> float:
-        """The dual value."""
-        return self.value - self.squared_norm / (2 * self.c)
 
 
-class BatchEG(Learner):
+class BatchEG(DualLearner):
     """Batch EG on a problem; the problem holds v."""
 
+    name = "batch exponentiated gradient"
     config_type = EGBatchConfig
 
     def __init__(self, problem: Problem, config: EGBatchConfig) -> None:
         super().__init__(problem)
-        self.config = config
-        self._member = config.loss
+        self.config, self.loss = config, config.loss
         self._gradient = np.empty(int(problem.part_starts[-1]))
         self._marginals = np.empty(self.longest)
 
@@ -117,16 +101,15 @@ class BatchEG(Learner):
         Raises:
             EgparseError: the features are not finite, so that no rate can be proven.
         """
-        eta = self.config.eta
-        if self.config.rate == "proven":
-            eta = proven_rate(squared_radii(self.problem), self.config)
-        uniform = self.config.start == "uniform"
-        height = np.full(self.n, 0.0 if uniform else gold_theta, dtype=np.float64)
+        config, eta = self.config, self.config.eta
+        if config.rate == "proven":
+            eta = proven_rate(squared_radii(self.problem), config, online=False)
+        height = np.full(self.n, 0.0 if config.start == "uniform" else gold_theta, np.float64)
         theta = np.empty_like(self._gradient)
         for i in range(self.n):
             theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
         value, norm = self._rebuild(theta)
-        return EGBatchState(theta, value, norm, self.config.c, eta)
+        return EGBatchState(theta=theta, value=value, squared_norm=norm, c=config.c, eta=eta)
 
     def iterate(self, state: EGBatchState) -> None:
         """One step on all examples; with halving, as many attempts as are needed.
@@ -140,10 +123,10 @@ class BatchEG(Learner):
             gradient = self._gradient[parts]
             # s / C + gamma cost - theta / beta
             np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
-            if self._member.gamma:
-                gradient += self._member.gamma * self.problem.cost(i)
-            if self._member.differentiable:
-                gradient -= state.theta[parts] / self._member.beta
+            if self.loss.gamma:
+                gradient += self.loss.gamma * self.problem.cost(i)
+            if self.loss.differentiable:
+                gradient -= state.theta[parts] / self.loss.beta
         before, old = state.dual, state.theta
         for _ in range(_MAX_HALVINGS):
             theta = old + state.eta * self._gradient
@@ -153,15 +136,16 @@ class BatchEG(Learner):
             if dual >= before - self._noise(state):  # false for nan
                 state.theta, state.value, state.squared_norm = theta, value, norm
                 if self.config.rate == "halving":
-                    state.eta = min(self.config.largest, state.eta * self.config.growth)
+                    # beyond beta a step would overshoot its fixed point
+                    state.eta = min(self.loss.beta, state.eta * self.config.growth)
                 return
             if self.config.rate != "halving":
                 break
             state.eta /= 2
         self._rebuild(old)
         raise EgparseError(
-            f"batch exponentiated gradient: expected a step at the {self.config.rate} learning "
-            f"rate to raise the dual, got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
+            f"{self.name}: expected a step at the {self.config.rate} learning rate to raise the "
+            f"dual, got {dual:.8g} after {before:.8g} with eta = {state.eta:.3g}"
         )
 
     def retarget(self, state: EGBatchState, targets: Mapping[int, Floats]) -> None:
@@ -169,35 +153,24 @@ class BatchEG(Learner):
         super().retarget(state, targets)
         state.value, state.squared_norm = self._rebuild(state.theta)
 
-    def certificate(self, state: EGBatchState) -> Certificate:
-        """Primal at w = v / C, dual and effort; detail ``eta``."""
-        loss = 0.0
-        for i in range(self.n):
-            scores = self.problem.scores(i) / state.c
-            loss += self._member.value(self.problem, i, scores, self._marginals[: len(scores)])
-        return Certificate(
-            loss + state.squared_norm / (2 * state.c),
-            state.dual,
-            state.evaluations / max(1, self.n),
-            state.c,
-            {"eta": state.eta},
-        )
+    def details(self, state: EGBatchState) -> dict[str, float]:
+        """The rate ``eta``."""
+        return {"eta": state.eta}
 
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
         """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +
         gamma E[cost], |v|^2).
         """
-        problem, member, value = self.problem, self._member, 0.0
+        problem, loss, value = self.problem, self.loss, 0.0
         problem.reset()
         for i in range(self.n):
             potentials = theta[self._parts_of(i)]
             marginals = self._marginals[: len(potentials)]
             log_z = problem.marginals(i, potentials, marginals)
-            if member.differentiable:
-                value += (log_z - float(potentials @ marginals)) / member.beta
-            if member.gamma:
-                cost = float(problem.cost(i) @ marginals) + problem.cost_constant(i)
-                value += member.gamma * cost
+            if loss.differentiable:
+                value += (log_z - float(potentials @ marginals)) / loss.beta
+            if loss.gamma:
+                value += loss.gamma * problem.expected_cost(i, marginals)
             np.subtract(problem.gold(i), marginals, out=marginals)
             problem.add(i, marginals)
         return value, squared_norm(problem)
@@ -205,20 +178,5 @@ class BatchEG(Learner):
     def _noise(self, state: EGBatchState) -> float:
         """A fall of the dual that rounding explains."""
         precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
-        return _ROUNDING * precision * (1.0 + abs(state.value) + state.squared_norm / (2 * state.c))
-
-
-def proven_rate(radii: Floats, config: EGBatchConfig) -> float:
-    """The learning rate of Theorem 1, with sum_i max_y |psi_iy|^2 / C in place of n |A|; ``radii``
-    (n,) are the max_y |psi_iy|^2.
-
-    Raises:
-        EgparseError: the bound is not finite.
-    """
-    bound = float(radii.sum()) / config.c
-    if not math.isfinite(bound):
-        raise EgparseError(
-            f"batch exponentiated gradient: expected finite features, got norms of {bound}"
-        )
-    smoothness = bound + 1.0 / config.loss.beta
-    return 1.0 / smoothness if smoothness > 0 else 1.0
+        size: float = abs(state.value)
+        return _ROUNDING * precision * (1.0 + size + state.squared_norm / (2 * state.c))

@@ -15,7 +15,7 @@ value of the program is a lower bound of the optimum.
 
 As SVM-Struct does, we solve the program after every ``accumulate`` new structures and at the end of
 a pass, not after each; we start with a low precision, here half the mean violation at the last
-visits, down to ``epsilon``; and we drop structures that had no weight in ``patience`` programs. We
+visits, down to ``epsilon``; and we drop structures that had no weight in 50 programs. We
 differ from it in the solver, which is coordinate ascent in the dual instead of SVM-light, and in
 the first structure of each working set, the one nearest to the correct one: slacks are not bounded
 by 0 where inference cannot reach that.
@@ -30,19 +30,23 @@ from typing import Annotated
 import numpy as np
 from annotated_types import Interval
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import EgparseError
+from egparse.experiments.learners.dual import DualLearner, DualState, require_hinge
 from egparse.experiments.learners.frank_wolfe import nearest_structure
 from egparse.experiments.learners.working_sets import WorkingSets
-from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem, size, write
 from egparse.types import Floats
 
+_PATIENCE = 50
+"""A structure without weight in so many programs is dropped."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NSlackConfig(LearnerConfig):
-    """``epsilon`` is the violation, in units of cost, up to which a structure may stay outside;
-    ``accumulate`` and ``patience``: see the module.
+    """``epsilon`` is the violation, in units of cost, up to which a structure may stay outside; for
+    ``accumulate`` see the module.
 
     Raises:
         ConfigError: another loss than the structured hinge (beta = inf, gamma = 1), or a value out
@@ -53,29 +57,16 @@ class NSlackConfig(LearnerConfig):
     gamma: float = 1.0
     epsilon: Annotated[float, Interval(ge=1e-9, le=1e9), "the violation, in units of cost"] = 1e-3
     accumulate: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 100
-    patience: Annotated[int, Interval(ge=1, le=1_000_000_000), "see the module"] = 50
 
     def __post_init__(self) -> None:
-        if (self.beta, self.gamma) != (HINGE.beta, HINGE.gamma):
-            raise ConfigError(
-                f"working sets expect the loss max-margin (beta = inf, gamma = 1), "
-                f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
-            )
-        if not 0 < self.c < math.inf or not self.epsilon > 0:
-            raise ConfigError(
-                f"expected c > 0 and epsilon > 0, got c = {self.c}, epsilon = {self.epsilon}"
-            )
-        if self.accumulate < 1 or self.patience < 1:
-            raise ConfigError(
-                f"expected accumulate >= 1 and patience >= 1, got {self.accumulate} and "
-                f"{self.patience}"
-            )
+        require_hinge("working sets", self)
 
 
-@dataclass
-class NSlackState:
-    """``sets`` hold the structures, their weights and v; ``violation`` (n,) is H_i(y*) - slack_i at
-    the last visit, inf before the first.
+@dataclass(kw_only=True)
+class NSlackState(DualState):
+    """``sets`` hold the structures, their weights and v; ``value`` and |v|^2 are those at
+    the last certificate. ``violation`` (n,) is H_i(y*) - slack_i at the last visit, inf before the
+    first.
 
     ``solved``: the last program was solved to its precision. ``finished``: a pass at the last
     precision has found no new structure after that.
@@ -83,23 +74,18 @@ class NSlackState:
 
     sets: WorkingSets
     violation: Floats
-    c: float
-    evaluations: int = 0
     programs: int = 0
     sweeps: int = 0
     solved: bool = True
     finished: bool = False
 
-    @property
-    def scale(self) -> float:
-        """w = v / C."""
-        return 1.0 / self.c
 
-
-class NSlack(Learner):
+class NSlack(DualLearner):
     """The structured SVM with a slack for each example; the problem holds v = C w."""
 
+    name = "working sets"
     config_type = NSlackConfig
+    loss = HINGE
 
     def __init__(self, problem: Problem, config: NSlackConfig) -> None:
         super().__init__(problem)
@@ -113,15 +99,19 @@ class NSlack(Learner):
         ignored.
         """
         self.problem.reset()
+        sets = WorkingSets(self.n, size(self.problem), self.config.c)
+        violation = np.full(self.n, np.inf)
         state = NSlackState(
-            WorkingSets(self.n, size(self.problem), self.config.c),
-            np.full(self.n, np.inf),
-            self.config.c,
+            value=0.0,
+            squared_norm=0.0,
+            c=self.config.c,
+            evaluations=self.n,
+            sets=sets,
+            violation=violation,
         )
         for i in range(self.n):
             first = nearest_structure(self.problem, i, self._potentials, self._best)
             self._include(state, i, first)
-        state.evaluations = self.n
         write(self.problem, state.sets.v)
         return state
 
@@ -148,30 +138,22 @@ class NSlack(Learner):
         state.finished = not found and state.solved and precision <= self.config.epsilon
         if not state.finished:
             self._solve(state)
-            state.sets.drop(self.config.patience)
+            state.sets.drop(_PATIENCE)
 
-    def certificate(self, state: NSlackState) -> Certificate:
-        """Primal at the current w, the value of the last program, and effort in passes.
+    def certificate(self, state: NSlackState) -> Certificate:  # type: ignore[override]
+        """As of all learners in the dual, with the dual of the working sets."""
+        state.value, state.squared_norm = state.sets.value(), float(state.sets.v @ state.sets.v)
+        return super().certificate(state)
 
-        Details: the number of ``structures`` in all working sets, of ``programs`` solved, and of
+    def details(self, state: NSlackState) -> dict[str, float]:
+        """The number of ``structures`` in all working sets, of ``programs`` solved, and of
         ``sweeps`` over the working sets that they took.
         """
-        problem, loss = self.problem, 0.0
-        for i in range(self.n):
-            scores = problem.scores(i) * state.scale
-            loss += HINGE.value(problem, i, scores, self._best[: len(scores)])
-        details = {
+        return {
             "structures": float(len(state.sets)),
             "programs": float(state.programs),
             "sweeps": float(state.sweeps),
         }
-        return Certificate(
-            loss + state.sets.squared_norm() / (2 * state.c),
-            state.sets.dual(),
-            state.evaluations / max(1, self.n),
-            state.c,
-            details,
-        )
 
     def _search(self, state: NSlackState, i: int) -> tuple[float, Floats]:
         """The greatest H_i, and its structure."""
@@ -192,7 +174,7 @@ class NSlack(Learner):
     def _include(self, state: NSlackState, i: int, structure: Floats) -> None:
         """Add a structure (parts,) to the working set of example i; overwrites it."""
         problem, twin = self.problem, self._twin
-        cost = float(problem.cost(i) @ structure) + problem.cost_constant(i)
+        cost = problem.expected_cost(i, structure)
         np.subtract(problem.gold(i), structure, out=structure)
         if structure.any():
             twin.add(i, structure)
@@ -210,7 +192,7 @@ class NSlack(Learner):
         """The violation from which a structure is added, and twice that of the programs."""
         known = state.violation[np.isfinite(state.violation)]
         mean = float(np.maximum(0.0, known).mean()) if len(known) else 0.0
-        return max(self.config.epsilon, mean / 2)
+        return max(float(self.config.epsilon), mean / 2)
 
     def _solve(self, state: NSlackState) -> None:
         sweeps, state.solved = state.sets.solve(self._precision(state) / 2)

@@ -1,23 +1,13 @@
 """Exponentiated gradient as the papers have it: examples drawn with replacement or in corpus order,
-the uniform start, calibrated or proven learning rates (Collins et al. 2008; Globerson et al. 2007).
-
-**Calibrated rates** (Collins et al. 2008, section 7): "we first consider only 10% of the data-set,
-and find a value of eta that results in monotone improvement for at least 95% of the samples". We
-read this as follows. The problem is that of the sample alone, so that v is made of its examples
-only. They are visited ``PASSES`` times, in one random order, and every step is taken at the same
-rate, whatever it does to the dual. An example improves monotonically if none of its steps lowers
-the dual. The result is the greatest eta 2^k, for the configured eta and a whole number k, with
-which enough examples do. One step from the starting point would not do. There the quadratic part of
-the dual is small, and steps of any size raise it, above all under max-margin, where it is linear
-otherwise: the rate would be many times too large for the steps that follow. Visits to the sample
-count as evaluations.
+the uniform start, proven learning rates, exact maximisation (Collins et al. 2008; Globerson et al.
+2007).
 
 **Proven rates.** Let psi_iy = F_i' (z_i - y) for a structure y of example i. The dual has the
 quadratic part |sum_i sum_y alpha_iy psi_iy|^2 / (2C), whose matrix A has the entries psi_iy .
-psi_jz / C, the greatest of them |A| = max_iy |psi_iy|^2 / C (ibid., section 5.1). At a fixed rate
-eta <= 1 / (1 / beta + |A|), with draws with replacement, T steps close in on the optimum Q* of the
-log-linear dual as fast as ibid., Theorem 2, eq. 17 says (with Q for minus the dual, and D for the
-divergence of the optimum from the start):
+psi_jz / C, the greatest of them |A| = max_iy |psi_iy|^2 / C (Collins et al. 2008, section 5.1). At
+a fixed rate eta <= 1 / (1 / beta + |A|), with draws with replacement, T steps close in on the
+optimum Q* of the log-linear dual as fast as ibid., Theorem 2, eq. 17 says (with Q for minus the
+dual, and D for the divergence of the optimum from the start):
 
     E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
 
@@ -36,26 +26,20 @@ from annotated_types import Ge, Interval
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
-from egparse.learners.eg.step import (
-    StepRule,
-    accept_step,
-    record_gain,
-    store_step,
-    without_rounding,
-)
+from egparse.learners.eg.step import StepRule
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
 Start = Literal["gold", "uniform"]
+Order = Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"]
+FirstDistributions = Annotated[Start, "the first distributions"]
+Largest = Annotated[float, Ge(1e-9), "the greatest rate"]
+Restarts = Annotated[bool, "start at eta at each visit"]
 
-ENOUGH = 0.95
-"""The share of the examples whose steps must all raise the dual at a calibrated rate."""
-PASSES = 3
-_DOUBLINGS = 20  # at most, up or down
-
-_ALL_HALVINGS = 60
-"""From any rate below 1e12 more halvings would end at the least rate of ``accept_step``."""
+_SOLVED = 1e-5
+"""An example counts as maximised when a step gains no more than this part of what its visit did."""
+_MOST_STEPS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,9 +62,8 @@ class PublishedConfig(EGConfig):
     interior of the simplex, but states its bounds for the uniform one (section 5.1).
 
     ``restart_eta`` starts at ``eta`` again at each visit: the rule of Globerson et al. 2007,
-    section 7. ``largest_eta`` is the greatest rate (None: beta). ``calibrate`` > 0 sets the first
-    rate, in place of ``eta``, by the rule of Collins et al. 2008, section 7, from this share of the
-    examples; the paper takes 0.1.
+    section 7. ``largest_eta`` is the greatest rate (None: beta). ``exact`` repeats the step of a
+    visit until the dual is maximised over alpha_i (Collins et al. 2008, footnote 5).
 
     With ``every_move`` marginals move at each step, however little; without it those that moved by
     less than 1e-7 wait until their moves add up to more, which saves time and costs the line search
@@ -91,11 +74,11 @@ class PublishedConfig(EGConfig):
     """
 
     search: Annotated[Literal["halving", "quadratic", "proven"], "how rates adapt"] = "halving"  # type: ignore[assignment]
-    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "random"
-    start: Annotated[Start, "the first distributions"] = "gold"
-    restart_eta: Annotated[bool, "start at eta at each visit"] = False
-    largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = None
-    calibrate: Annotated[float, Interval(ge=0, le=1), "the share of the examples"] = 0.0
+    order: Order = "random"
+    start: FirstDistributions = "gold"
+    restart_eta: Restarts = False
+    largest_eta: Largest | None = None
+    exact: Annotated[bool, "maximise the dual over an example at each visit"] = False
     every_move: bool = False
 
     def __post_init__(self) -> None:
@@ -111,10 +94,10 @@ class PublishedConfig(EGConfig):
                 f"(order random or cyclic, round_fraction = 1), got order = {self.order!r}, "
                 f"round_fraction = {self.round_fraction}"
             )
-        if self.search == "proven" and (self.calibrate or self.curvature or self.restart_eta):
+        if self.search == "proven" and (self.curvature or self.restart_eta):
             raise ConfigError(
-                "expected no calibrate, curvature or restart_eta with search = 'proven', whose "
-                "rate is one and the same for all examples and visits"
+                "expected no curvature or restart_eta with search = 'proven', whose rate is one "
+                "and the same for all examples and visits"
             )
 
     @classmethod
@@ -150,18 +133,17 @@ class AsPublishedConfig(PublishedConfig):
     example, halved until the dual does not fall, then multiplied by 1.05, without an upper limit.
 
     The first rate is 0.5, which the paper takes for the digits; elsewhere it takes one that is
-    calibrated on 10 % of the data: add ``calibrate=0.1``. The only differences left are numerical:
-    theta and the marginals are stored in single precision, and a rate that is halved ends at 1e-6,
-    below which a step changes nothing there.
+    calibrated on 10 % of the data, which made things worse here. The only differences left are
+    numerical: theta and the marginals are stored in single precision, and a rate that is halved
+    ends at 1e-6, below which a step changes nothing there (from any rate below 1e12 the 60 halvings
+    at most end there).
     """
 
-    max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = (
-        _ALL_HALVINGS
-    )
+    max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = 60
     round_fraction: Annotated[float, Interval(ge=1e-3, le=1), "the work of a round"] = 1.0
-    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "drawn"
-    start: Annotated[Start, "the first distributions"] = "uniform"
-    largest_eta: Annotated[float, Ge(1e-9), "the greatest rate"] | None = math.inf
+    order: Order = "drawn"
+    start: FirstDistributions = "uniform"
+    largest_eta: Largest | None = math.inf
     every_move: bool = True
 
 
@@ -169,7 +151,7 @@ class AsPublishedConfig(PublishedConfig):
 class CyclicConfig(AsPublishedConfig):
     """The deterministic algorithm of Collins et al. 2008, section 7.1."""
 
-    order: Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"] = "cyclic"
+    order: Order = "cyclic"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,7 +162,7 @@ class Config2007(CyclicConfig):
     The paper does not say what eta_0 is; ours is 0.5, as in that of 2008.
     """
 
-    restart_eta: Annotated[bool, "start at eta at each visit"] = True
+    restart_eta: Restarts = True
     growth: Annotated[float, Interval(ge=1, le=1000), "factor after a step"] = 1.0
 
 
@@ -192,28 +174,34 @@ class PublishedEG(OnlineEG):
     set_c_of = None  # type: ignore[assignment]  # its rates hold for one C
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
-        """As ``OnlineEG.initialise``, but for ``start``. The first learning rate is found here, if
-        it is to be calibrated or proven.
-        """
-        height = 0.0 if self.config.start == "uniform" else gold_theta
-        counted = self.blank_state()
-        if self.config.calibrate:
-            counted.first_eta = self._calibrated_eta(counted, np.full(self.n, height))
-        elif self.config.search == "proven":
-            counted.first_eta = self._proven_eta()
-        state = super().initialise(height)
-        state.generator, state.evaluations = counted.generator, counted.evaluations
-        state.first_eta = state.eta[:] = counted.first_eta
+        """As ``OnlineEG.initialise``, but for ``start`` and for the rate that is proven."""
+        config = self.config  # v is 0 after the radii, which come first
+        radii = (
+            squared_radii(self.problem) if config.search == "proven" else None
+        )  # which sets v to 0
+        state = super().initialise(0.0 if config.start == "uniform" else gold_theta)
+        if radii is not None:
+            state.first_eta = state.eta[:] = proven_rate(radii, config, online=True)
         return state
 
     def update(self, state: EGState, i: int) -> float:
-        """One step on example i; returns the increase of the dual."""
+        """One step on example i, or several with ``exact``; returns the increase of the dual."""
         if self.config.restart_eta:
             state.eta[i] = state.first_eta
-        return super().update(state, i)
+        gained = rise = super().update(state, i)
+        for _ in range(_MOST_STEPS if self.config.exact else 0):
+            if rise <= _SOLVED * gained:
+                break
+            rise = super().update(state, i)
+            gained += rise
+        return gained
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
+        if self.config.exact:
+            for i in order.tolist():
+                self.update(state, i)
+            return
         if self.config.restart_eta:  # for every visit: there are no two visits to an example
             state.eta[order] = state.first_eta
         super().run_steps(state, order)
@@ -235,72 +223,6 @@ class PublishedEG(OnlineEG):
         again = 100.0 * (passes / state.iteration - 1.0) if state.iteration else 0.0
         return certificate._replace(details={"tried again": again})
 
-    def begin(self, height: Floats, examples: Longs) -> EGState:
-        """A state of which only some examples are at the start, with theta ``height[i]`` on the
-        correct parts of example i; v is made of those.
-        """
-        self.problem.reset()
-        state = self.blank_state()
-        for i in examples.tolist():
-            state.squared_norm += self.problem.begin(i, height[i], self.loss, state.duals)
-        return state
-
-    def take_step(self, state: EGState, i: int, eta: float) -> bool:
-        """One step on example i at a given rate, which is kept whatever it does; returns whether
-        the dual did not fall.
-        """
-        rule, problem, duals = self.config.rule(state.c), self.problem, state.duals
-        buffers = problem.step_buffers(i, rule, duals)
-        in_groups = rule.curvature > 0.0 and problem.offers("groups")
-        value, slope, norm_change = problem.attempt(i, buffers, rule, eta, in_groups)
-        state.evaluations += 1
-        increase = value - float(duals.value[i]) - norm_change / (2 * rule.c)
-        increase = without_rounding(buffers, rule, increase)
-        rises, _ = accept_step(rule, eta, increase, slope, norm_change)
-        state.squared_norm += norm_change
-        store_step(buffers)
-        record_gain(duals, i, value, increase)
-        return bool(rises)
-
-    def _proven_eta(self) -> float:
-        """1 / (1 / beta + |A|) (Theorem 2), for the least C of the run."""
-        bound = largest_entry(squared_radii(self.problem), self.config.c)
-        smoothness = bound + 1.0 / self.loss.beta
-        return 1.0 / smoothness if smoothness > 0 else 1.0
-
-    def _calibrated_eta(self, counted: EGState, height: Floats) -> float:
-        """The first rate; ``height`` (n,) is the theta of correct parts at the start.
-
-        ``counted`` gets the evaluations, and its generator draws the sample. v is not 0 afterwards,
-        and belongs to no state.
-        """
-        count = max(1, math.ceil(self.config.calibrate * self.n))
-        sample = counted.generator.permutation(self.n)[:count]
-
-        def improves(eta: float) -> bool:
-            state = self.begin(height, sample)
-            falls = np.zeros(self.n, dtype=bool)
-            for _ in range(PASSES):
-                for i in sample.tolist():
-                    falls[i] |= not self.take_step(state, i, eta)
-                if falls.sum() > (1.0 - ENOUGH) * count:
-                    break
-            counted.evaluations += state.evaluations
-            return 1.0 - float(falls.sum()) / count >= ENOUGH
-
-        eta = self.config.eta
-        if improves(eta):
-            for _ in range(_DOUBLINGS):
-                if not improves(2 * eta):
-                    break
-                eta *= 2
-            return eta
-        for _ in range(_DOUBLINGS):
-            eta /= 2
-            if improves(eta):
-                break
-        return eta
-
 
 class CyclicEG(PublishedEG):
     """Online EG in the order of the corpus."""
@@ -314,18 +236,21 @@ class EG2007(PublishedEG):
     config_type = Config2007
 
 
-def largest_entry(radii: Floats, c: float) -> float:
-    """|A|, from the max_y |psi_iy|^2 of the examples, (n,).
+def proven_rate(radii: Floats, config: LearnerConfig, *, online: bool) -> float:
+    """The learning rate of Collins et al. 2008, Theorem 2 (``online``) or 1, 1 / (1 / beta + |A|)
+    or 1 / (1 / beta + n |A|), from the max_y |psi_iy|^2 of the examples, (n,). In place of n |A| it
+    takes sum_i max_y |psi_iy|^2 / C, which is never greater (see ``batch_eg``).
 
     Raises:
-        EgparseError: it is not finite.
+        EgparseError: the bound is not finite.
     """
-    bound = float(radii.max(initial=0.0)) / c
+    bound = float(radii.max(initial=0.0) if online else radii.sum()) / config.c
     if not math.isfinite(bound):
         raise EgparseError(
             f"exponentiated gradient: expected finite features, got norms of {bound}"
         )
-    return bound
+    smoothness = bound + 1.0 / config.beta
+    return 1.0 / smoothness if smoothness > 0 else 1.0
 
 
 def squared_radii(problem: Problem) -> Floats:

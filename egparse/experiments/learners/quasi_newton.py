@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from queue import SimpleQueue
 from threading import Thread
@@ -35,7 +34,7 @@ from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.learners.learner import Certificate, Learner, LearnerConfig, UnscaledState
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem, read, size, squared_norm, write
 from egparse.learners.sgd import Arrays, copies
@@ -52,11 +51,8 @@ and above it the optimiser has failed.
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewtonConfig(LearnerConfig):
-    """``beta`` and ``gamma`` choose the loss, ``c`` is the regularisation constant C; ``memory`` is
-    the number of corrections that L-BFGS keeps.
-
-    Steps end at a relative gap of ``tolerance``, or of the relative rounding of v if that is
-    greater.
+    """``memory`` is the number of corrections that L-BFGS keeps. Steps end at a relative gap of
+    ``tolerance``, or of the relative rounding of v if that is greater.
 
     Raises:
         ConfigError: a loss without a gradient, or a value out of range.
@@ -72,11 +68,8 @@ class QuasiNewtonConfig(LearnerConfig):
                 f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
                 f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
             )
-        if not self.c > 0 or self.memory < 1 or not self.tolerance >= 0:
-            raise ConfigError(
-                f"expected c > 0, memory >= 1 and tolerance >= 0, got c = {self.c}, memory = "
-                f"{self.memory}, tolerance = {self.tolerance}"
-            )
+        if not self.c > 0:
+            raise ConfigError(f"expected c > 0, got c = {self.c}")
 
 
 class Evaluation(NamedTuple):
@@ -97,7 +90,7 @@ class Evaluation(NamedTuple):
 
 
 @dataclass
-class QuasiNewtonState:
+class QuasiNewtonState(UnscaledState):
     """``kept`` is the last accepted point, which v holds; ``evaluations`` counts passes;
     ``finished`` says that no step remains.
     """
@@ -107,11 +100,6 @@ class QuasiNewtonState:
     evaluations: int = 1
     steps: int = 0
     finished: bool = False
-
-    @property
-    def scale(self) -> float:
-        """v is w itself."""
-        return 1.0
 
 
 class QuasiNewton(Learner):
@@ -152,13 +140,7 @@ class QuasiNewton(Learner):
 
     def retarget(self, state: QuasiNewtonState, targets: Mapping[int, Floats]) -> None:
         """Change targets: the optimiser starts anew at the kept point, without curvature."""
-        if not isinstance(self.problem, Problem):
-            raise ConfigError(
-                f"expected a problem whose targets can be replaced, got "
-                f"{type(self.problem).__name__}"
-            )
-        for i, target in targets.items():
-            self.problem.set_target(i, target)
+        super().retarget(state, targets)
         state.run.stop()
         state.evaluations += 1
         state.kept = self._evaluate(state.kept.w)
@@ -177,31 +159,23 @@ class QuasiNewton(Learner):
             {"gradient_norm": float(np.linalg.norm(kept.gradient)), "steps": float(state.steps)},
         )
 
-    def model_weights(self, state: QuasiNewtonState) -> AbstractContextManager[None]:
-        """Nothing to do: v is the model."""
-        return nullcontext()
-
     def _step(self, state: QuasiNewtonState) -> bool:
         """Answer the optimiser until it accepts a step; False if it ends instead."""
         last = state.kept
-        while True:
-            message = state.run.receive()
-            if isinstance(message, _Ended):
-                write(self.problem, state.kept.w)
-                return False
-            if isinstance(message, _Accepted):
-                state.run.answer(None)
-                state.kept = self._evaluated(state, last, message.w)
-                write(self.problem, state.kept.w)
-                return True
-            last = self._evaluated(state, last, message)
-            state.run.answer(last)
+        while (message := state.run.receive()).kind != "ended":
+            last = self._evaluated(state, last, message.w)
+            state.run.answer(last.value, last.gradient)
+            if message.kind == "accepted":
+                state.kept = last
+                break
+        write(self.problem, state.kept.w)
+        return message.kind == "accepted"
 
     def _step_anew(self, state: QuasiNewtonState) -> bool:
         """A step of an optimiser restarted from the kept point, without curvature. If there is
         none, the learner has finished, or failed if the gap is large.
         """
-        reason = state.run.ended
+        reason = state.run.receive().reason
         state.run = _Run(state.kept.w, self.config)
         if self._step(state):
             return True
@@ -266,62 +240,56 @@ def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
     return add_gradient(problem, loss, twin), list(twin.vectors())
 
 
-class _Accepted(NamedTuple):
-    """The optimiser has made a step to w."""
-
-    w: Floats
-
-
-class _Ended(NamedTuple):
-    """The optimiser has returned, or failed."""
-
-    reason: str
-
-
 class _Stop(Exception):
     """Raised in the optimiser's thread to leave SciPy's loop when no more steps are needed."""
 
 
-class _Channel:
-    """The optimiser's side: it sends points and steps, and receives evaluations."""
+class _Message(NamedTuple):
+    """What the optimiser says: it wants the value at the point w, has *accepted* a step to w, or
+    has *ended*, for a reason.
+    """
 
-    def __init__(self) -> None:
-        self.messages: SimpleQueue[Floats | _Accepted | _Ended] = SimpleQueue()
-        self.answers: SimpleQueue[Evaluation | _Stop | None] = SimpleQueue()
+    kind: Literal["point", "accepted", "ended"]
+    w: Floats
+    reason: str = ""
 
-    def value_and_gradient(self, w: Floats) -> tuple[float, Floats]:
-        """P and its gradient at w, computed in the caller's thread."""
-        evaluation = self._exchange(w.copy())
-        assert evaluation is not None
-        return evaluation.value, evaluation.gradient
 
-    def accepted(self, intermediate_result: OptimizeResult) -> None:
-        """SciPy's callback after a step; SciPy requires this name of the argument."""
-        self._exchange(_Accepted(np.array(intermediate_result.x)))
+class _Channel(NamedTuple):
+    """An answer None ends the optimiser."""
 
-    def _exchange(self, message: Floats | _Accepted) -> Evaluation | None:
-        self.messages.put(message)
+    messages: SimpleQueue[_Message]
+    answers: SimpleQueue[tuple[float, Floats] | None]
+
+    def exchange(self, kind: Literal["point", "accepted"], w: Floats) -> tuple[float, Floats]:
+        """Send a message from the optimiser's thread and wait for the answer."""
+        self.messages.put(_Message(kind, w.copy()))
         answer = self.answers.get()
-        if isinstance(answer, _Stop):
-            raise answer
+        if answer is None:
+            raise _Stop
         return answer
 
     def work(self, start: Floats, method: Method, options: dict[str, Any]) -> None:
         """The thread: SciPy's call from beginning to end."""
+
+        def accepted(intermediate_result: OptimizeResult) -> None:  # SciPy requires this name
+            self.exchange("accepted", intermediate_result.x)
+
         try:
-            result = minimize(
-                self.value_and_gradient,
-                start,
-                jac=True,
-                method=method,
-                callback=self.accepted,
-                options=options,
+            reason = str(
+                minimize(
+                    lambda w: self.exchange("point", w),
+                    start,
+                    jac=True,
+                    method=method,
+                    callback=accepted,
+                    options=options,
+                ).message
             )
-            self.messages.put(_Ended(str(result.message)))
         except _Stop:
-            self.messages.put(_Ended("stopped"))
+            reason = "stopped"
         except Exception as error:
-            self.messages.put(_Ended(f"{type(error).__name__}: {error}"))
+            reason = f"{type(error).__name__}: {error}"
+        self.messages.put(_Message("ended", start, reason))
 
 
 class _Run:
@@ -331,39 +299,27 @@ class _Run:
         options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
         if config.method == "L-BFGS-B":
             options |= {"maxcor": config.memory, "maxfun": np.iinfo(np.int32).max, "ftol": 0.0}
-        self._channel = _Channel()
-        self._unanswered: Floats | _Accepted | None = None
-        self.ended = ""
+        self._channel = _Channel(SimpleQueue(), SimpleQueue())
+        self._last: _Message | None = None
         # the thread refers to the channel only, so that this object can be collected
-        Thread(
-            target=self._channel.work, args=(start.copy(), config.method, options), daemon=True
-        ).start()
-        self._finalizer = weakref.finalize(self, self._channel.answers.put, _Stop())
+        arguments = (start.copy(), config.method, options)
+        Thread(target=self._channel.work, args=arguments, daemon=True).start()
+        self.stop = weakref.finalize(self, self._channel.answers.put, None)
 
-    def receive(self) -> Floats | _Accepted | _Ended:
+    def receive(self) -> _Message:
         """The next message of the optimiser; the same one again until it is answered, since an
         evaluation may be interrupted.
         """
-        if self.ended:
-            return _Ended(self.ended)
-        if self._unanswered is not None:
-            return self._unanswered
-        message = self._channel.messages.get()
-        if isinstance(message, _Ended):
-            self.ended = message.reason
-            self._finalizer.detach()
-        else:
-            self._unanswered = message
-        return message
+        if self._last is None:
+            self._last = self._channel.messages.get()
+            if self._last.kind == "ended":
+                self.stop.detach()
+        return self._last
 
-    def answer(self, evaluation: Evaluation | None) -> None:
+    def answer(self, value: float, gradient: Floats) -> None:
         """Answer the last message, so that the optimiser continues."""
-        self._unanswered = None
-        self._channel.answers.put(evaluation)
-
-    def stop(self) -> None:
-        """End the thread."""
-        self._finalizer()
+        self._last = None
+        self._channel.answers.put((value, gradient))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,13 +24,9 @@ As visits go on p goes to 0 and r to 1 / C, so that w goes to v / C, its dual ex
 pass w is put into the problem.
 
 **The dual.** The mu_i are the marginals of distributions, so they are a feasible point of the dual
-of the whole family (see ``egparse.learners.losses``), whenever each of them was made:
-
-    D = sum_i [ H(mu_i) / beta + gamma (p' mu_i + q) ] - |v|^2 / (2C) <= the optimum,
-
-and as mu_i maximises the loss of its time, L_i = s'(mu_i - z_i) + H(mu_i) / beta + gamma (p' mu_i +
-q) at the scores s of that visit, the bracket is L_i + s'(z_i - mu_i), which we keep. With loopy
-inference the mu_i need not belong to distributions, and D is an estimate, as for all learners.
+(``egparse.experiments.learners.dual``), whenever each of them was made; and as mu_i maximised the
+loss of its time at the scores s of that visit, d_i = H(mu_i) / beta + gamma (p'mu_i + q) = L_i +
+s'(z_i - mu_i), which we keep. With loopy inference D is an estimate, as for all learners.
 
 **Step sizes** come from L, an estimate of how fast the gradients change (ibid., section 3; the
 line search of Schmidt, Le Roux and Bach 2017, section 4.6): L is doubled until
@@ -60,7 +56,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from egparse.errors import ConfigError
-from egparse.learners.learner import Certificate, Learner, LearnerConfig
+from egparse.experiments.learners.dual import require_positive_c
+from egparse.learners.learner import Certificate, Learner, LearnerConfig, sum_of_losses
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem, squared_norm
 from egparse.learners.sgd import Divergence
@@ -87,8 +84,7 @@ class SAGConfig(LearnerConfig):
     saga: Annotated[bool, "the unbiased step"] = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.c < math.inf:
-            raise ConfigError(f"sag: expected c > 0, got {self.c}")
+        require_positive_c("sag", self)
         if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
             raise ConfigError(
                 "sag expects a differentiable loss (0 < beta < inf, gamma >= 0), "
@@ -191,7 +187,7 @@ class SAG(Learner):
         """
         problem, config = self.problem, self.config
         is_new = state.iteration == 0  # the first pass visits each example once
-        scores, expected, gradient, changes = self._views(i)
+        scores, expected, gradient, changes, _, _ = self._views(i)
         held = problem.scores(i)
         np.multiply(held, state.scale, out=scores)
         if state.pull:
@@ -233,23 +229,17 @@ class SAG(Learner):
         iterations that searches took, and ``smoothness``, the L of the step.
         """
         c, n = self.config.c, max(1, self.n)
-        loss = 0.0
-        for i in range(self.n):
-            scores, expected, _, _ = self._views(i)
-            scores[:] = self.problem.scores(i)
-            loss += self._loss.value(self.problem, i, scores, expected)
+        loss = sum_of_losses(self.problem, self._loss, 1.0)
         primal = loss + c / 2 * squared_norm(self.problem)
         # sum of H(mu) / beta + gamma (p'mu + q), less |v|^2 / (2C)
         dual = float(state.value.sum()) - squared_norm(self.memory) / (2 * c)
         details = {"search": state.search / n, "smoothness": state.largest}
         return Certificate(primal, dual, state.evaluations / n, c, details)
 
-    def _views(self, i: int) -> tuple[Floats, Floats, Floats, Floats]:
-        """Buffers over the parts of example i: scores, marginals, gradient and changes."""
+    def _views(self, i: int) -> list[Floats]:
+        """Over the parts of example i: scores, marginals, gradient, changes, and two more."""
         parts = self._parts_of(i)
-        size = int(parts.stop - parts.start)
-        scores, expected, gradient, changes, _, _ = (buffer[:size] for buffer in self._buffers)
-        return scores, expected, gradient, changes
+        return [buffer[: int(parts.stop - parts.start)] for buffer in self._buffers]
 
     def step_size(self, state: SAGState) -> float:
         """The step size a."""
@@ -287,8 +277,7 @@ class SAG(Learner):
         promise.
         """
         problem = self.problem
-        scores, _, gradient, changes = self._views(i)
-        slopes, trial = self._buffers[4:, : len(scores)]
+        scores, _, gradient, changes, slopes, trial = self._views(i)
         # a probe of x gives |g|^2 and F g, from which every L follows; it is so long that the
         # rounding of x is small beside it
         largest = float(np.abs(gradient).max(initial=0.0)) * state.scale

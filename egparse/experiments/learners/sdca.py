@@ -1,47 +1,34 @@
 """Stochastic dual coordinate ascent that remembers its dual variables (Shalev-Shwartz & Zhang 2013;
 Lacoste-Julien et al. 2013; for CRFs Le Priol et al. 2018), for every loss of
-``egparse.learners.losses``.
-
-It converges to the optimum of the objective it names, and certifies how far from it it is:
-
-    primal  min over w of       sum_i L_i(w) + C/2 |w|^2
-    dual    max over alpha of   sum_i [H(alpha_i) / beta + gamma (p'mu_i + q)] - |v|^2 / (2C)
-
-    v = sum_i F_i' (z_i - mu_i),    w = v / C
-
-with the part marginals mu_i of the distribution alpha_i over structures of example i. (The learner
-``dca`` of Martins et al. 2010 adds a new dual variable at each visit instead, and has no such
-optimum.)
+``egparse.learners.losses``. Primal and dual are those of ``egparse.experiments.learners.dual``.
+(The learner ``dca`` of Martins et al. 2010 adds a new dual variable at each visit instead, and has
+no such optimum.)
 
 **The entropy of a mixture.** A step mixes alpha_i with the Gibbs distribution q of the scores,
 
     alpha_i <- (1 - t) alpha_i + t q,       mu_i <- (1 - t) mu_i + t zbar,
 
-and H of the mixture has no closed form in marginals. Le Priol et al. keep the marginals of cliques
-and separators, in which the entropy of a chain is closed. Our part vectors pool label bigrams, and
-arc marginals of trees have no closed entropy. So each example keeps a number h_i <= H(alpha_i)
-beside mu_i: the dual is then a concave quadratic over the sets {(mu, h): h <= H(mu)}, the
-hypographs of the entropy. These are convex, and the best point of such a set for a linear objective
-with slope s + gamma p in mu and 1 / beta in h is (zbar, H(q)): one call of inference. A step
-towards it is a step of block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013, Alg. 4), which
-converges to the optimum over any such sets; for beta = inf it is their algorithm for structured
-SVMs. With the value d_i = h_i / beta + gamma (p'mu_i + q) of an example, its part of the duality
-gap is
+and H of the mixture has no closed form in marginals: part vectors pool label bigrams, and arc
+marginals of trees have no closed entropy. So each example keeps a number h_i <= H(alpha_i) beside
+mu_i: the dual is then a concave quadratic over the hypographs {(mu, h): h <= H(mu)}, which are
+convex, and the best point of such a set for a linear objective with slope s + gamma p in mu and
+1 / beta in h is (zbar, H(q)): one call of inference. A step towards it is one of block-coordinate
+Frank-Wolfe (Lacoste-Julien et al. 2013, Alg. 4), which converges to the optimum over any such sets;
+for beta = inf it is their algorithm for structured SVMs. With d_i = h_i / beta + gamma (p'mu_i + q)
+the part of an example of the duality gap is
 
     g_i = L_i(w) - d_i - s'(mu_i - z_i) >= 0,       sum_i g_i = primal - dual,
 
 and the dual rises along t by at least t g_i - t^2 |F_i'(zbar - mu_i)|^2 / (2C). For mu_i = z_i and
-h_i = 0, g_i is the loss and the best t is C times the step size of Martins et al. 2010, eq. 15:
-a first visit is theirs.
+h_i = 0, g_i is the loss and the best t is C times the step size of Martins et al. 2010, eq. 15.
 
-**What mixing adds.** Entropy is strictly concave: H(mixture) is (1 - t) H(alpha) + t H(q) plus the
-Jensen-Shannon divergence of both, and that is at least the divergence of any function of the
-structure (the data-processing inequality). We take the choice of one group of parts of which a
-structure has at most one, such as the heads of a word, namely the group in which zbar and mu_i
-differ most. Where all groups choose independently, their divergences add up, and h_i is H(alpha_i)
-itself (of the product distribution with marginals mu_i): steps are then those of Shalev-Shwartz &
-Zhang with an exact line search. With this term the rate is linear, without it (beta = inf, or parts
-without groups) it is that of Frank-Wolfe.
+**What mixing adds.** H(mixture) is (1 - t) H(alpha) + t H(q) plus the Jensen-Shannon divergence of
+both, and that is at least the divergence of any function of the structure (the data-processing
+inequality). We take the choice of one group of parts of which a structure has at most one, such as
+the heads of a word, namely the group in which zbar and mu_i differ most. Where all groups choose
+independently, their divergences add up, and h_i is H(alpha_i) itself: steps are then those of
+Shalev-Shwartz & Zhang with an exact line search. With this term the rate is linear, without it
+(beta = inf, or parts without groups) it is that of Frank-Wolfe.
 
 **Line search.** The rise along t is concave; its maximum is found by Newton steps within a bracket,
 or in closed form for beta = inf. |F_i'(zbar - mu_i)|^2 is known from the change of |v|^2 over a
@@ -49,10 +36,9 @@ trial step, as in ``egparse.learners.dca``: the first trial is with the t of the
 it stands if it makes nine tenths of the possible gain; a fall of the dual, for which only rounding
 is left as a cause, is undone.
 
-As in EG, mu_i is stored in float32, and v is made of the stored mu_i. alpha starts near the correct
-structures (``OnlineEG.initialise``): the correct structure itself need not be among those that
-inference finds. With approximate inference there is no bound: g_i may come out below zero, and
-such a visit is skipped and counted.
+As in EG, mu_i is stored in float32, v is made of the stored mu_i, and alpha starts near the correct
+structures (``OnlineEG.initialise``). With approximate inference there is no bound: g_i may come out
+below zero, and such a visit is skipped and counted.
 """
 
 from __future__ import annotations
@@ -64,8 +50,10 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.errors import ConfigError, EgparseError
-from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner, sum_of_losses
+from egparse.errors import EgparseError
+from egparse.experiments.learners.dual import DualLearner, DualState, require_positive_c
+from egparse.learners.eg.step import DualVariables
+from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Shorts, Singles
@@ -93,31 +81,21 @@ class SDCAConfig(LearnerConfig):
     """
 
     def __post_init__(self) -> None:
-        if not 0 < self.c < math.inf:
-            raise ConfigError(f"expected c > 0, got c = {self.c}")
+        require_positive_c("sdca", self)
         _ = self.loss  # which raises for values out of range
 
 
-@dataclass
-class SDCAState:
+@dataclass(kw_only=True)
+class SDCAState(DualState):
     """``marginals`` mu, flat over all parts; ``value`` d_i and last ``share`` t of each example,
-    (n,). ``skipped`` counts the visits of the last pass with a gap below zero, ``evaluations`` all
-    inference calls.
+    (n,). ``skipped`` counts the visits of the last pass with a gap below zero.
     """
 
-    marginals: Singles
     value: Floats
+    marginals: Singles
     share: Floats
-    squared_norm: float  # |v|^2
-    c: float
     generator: np.random.Generator
-    evaluations: int = 0
     skipped: int = 0
-
-    @property
-    def scale(self) -> float:
-        """w = v / C."""
-        return 1.0 / self.c
 
 
 class Direction(NamedTuple):
@@ -223,43 +201,34 @@ class DualStep:
         return self.problem.division(i) if self.problem.offers("division") else (_NO_GROUPS, False)
 
 
-class SDCA(OnlineLearner):
+class SDCA(DualLearner):
     """Dual coordinate ascent on a problem, which holds v."""
 
+    name = "sdca"
     config_type = SDCAConfig
 
     def __init__(self, problem: Problem, config: SDCAConfig) -> None:
         super().__init__(problem)
         self.config, self.loss = config, config.loss
         self._steps = DualStep(problem, self.loss, config.c, 1.0 / config.c)
-        self._theta, self._marginals = np.empty((2, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> SDCAState:
         """Distributions near the correct structures, as of EG (``OnlineEG.initialise``)."""
-        problem, total = self.problem, int(self.problem.part_starts[-1])
-        problem.reset()
-        state = SDCAState(
-            np.zeros(total, dtype=np.float32),
-            np.zeros(self.n),
-            np.ones(self.n),
-            0.0,
-            self.config.c,
-            np.random.default_rng(self.config.seed),
-        )
+        theta, marginals = np.zeros((2, int(self.problem.part_starts[-1])), dtype=np.float32)
+        value, rest = np.zeros((2, self.n))
         height = np.full(self.n, gold_theta, dtype=np.float64)
-        for i in range(self.n):
-            parts, gold = self._parts_of(i), problem.gold(i)
-            theta, marginals = self._theta[: len(gold)], self._marginals[: len(gold)]
-            theta[:] = np.where(gold > 0, height[i], 0.0)
-            log_z = problem.marginals(i, theta, marginals)
-            state.marginals[parts] = marginals
-            marginals[:] = state.marginals[parts]
-            if self.loss.differentiable:  # H / beta
-                state.value[i] = (log_z - float(theta @ marginals)) / self.loss.beta
-            if self.loss.gamma:
-                state.value[i] += self.loss.gamma * problem.expected_cost(i, marginals)
-            state.squared_norm += problem.add(i, gold - marginals)
-        return state
+        self.problem.reset()
+        norm = self.problem.start(
+            height, self.loss, DualVariables(theta, marginals, value, rest, rest)
+        )
+        return SDCAState(
+            marginals=marginals,
+            value=value,
+            share=np.ones(self.n),
+            squared_norm=norm,
+            c=self.config.c,
+            generator=np.random.default_rng(self.config.seed),
+        )
 
     def update(self, state: SDCAState, i: int) -> float:
         """One step on example i; returns the rise of the dual.
@@ -289,26 +258,9 @@ class SDCA(OnlineLearner):
         """Go on with another C: the dual variables are feasible for every C, and v is theirs."""
         state.c, self._steps.c, self._steps.scale = c, c, 1.0 / c
 
-    def dual(self, state: SDCAState) -> float:
-        """The dual value of the h_i, a lower bound of the dual at alpha and so of the optimum."""
-        return float(state.value.sum()) - state.squared_norm / (2 * state.c)
-
-    def certificate(self, state: SDCAState) -> Certificate:
-        """Primal, dual and effort; ``skipped``, the visits of the last pass with a gap below zero.
-
-        Raises:
-            EgparseError: the primal is not finite.
-        """
-        primal = self.sum_losses(state.c) + state.squared_norm / (2 * state.c)
-        if not math.isfinite(primal):
-            raise EgparseError(f"sdca: expected a finite objective, got {primal}")
-        effort = state.evaluations / max(1, self.n)
-        details = {"skipped": float(state.skipped)}
-        return Certificate(primal, self.dual(state), effort, state.c, details)
-
-    def sum_losses(self, c: float) -> float:
-        """The sum of the losses at w = v / c."""
-        return sum_of_losses(self.problem, self.loss, 1.0 / c)
+    def details(self, state: SDCAState) -> dict[str, float]:
+        """``skipped``, the visits of the last pass with a gap below zero."""
+        return {"skipped": float(state.skipped)}
 
 
 @njit
@@ -350,21 +302,20 @@ def _divergence(
     """
     value, slope, curvature = 0.0, 0.0, 0.0
     none_start, none_end = 1.0, 1.0
-    for r in range(groups.shape[0]):
-        if groups[r] < 0 or (group >= 0 and groups[r] != group):
-            continue
-        a, z = max(0.0, start[r]), max(0.0, end[r])
-        none_start -= a
-        none_end -= z
+    last = groups.shape[0]
+    for r in range(last + 1):
+        if r < last:
+            if groups[r] < 0 or (group >= 0 and groups[r] != group):
+                continue
+            a, z = max(0.0, start[r]), max(0.0, end[r])
+            none_start -= a
+            none_end -= z
+        else:  # no part of the group; 1e-5 is more than the rounding of float32
+            if group < 0 or max(none_start, none_end) <= 1e-5:
+                continue
+            a, z = max(0.0, none_start), max(0.0, none_end)
         m = a + share * (z - a)
         # sum -m log m + (1 - t) a log a + t z log z
-        value += _entropy(m) - (1.0 - share) * _entropy(a) - share * _entropy(z)
-        if m > 0.0:
-            slope += _entropy(a) - _entropy(z) - (z - a) * (np.log(m) + 1.0)
-            curvature -= (z - a) * (z - a) / m
-    if group >= 0 and max(none_start, none_end) > 1e-5:  # more than the rounding of float32
-        a, z = max(0.0, none_start), max(0.0, none_end)
-        m = a + share * (z - a)
         value += _entropy(m) - (1.0 - share) * _entropy(a) - share * _entropy(z)
         if m > 0.0:
             slope += _entropy(a) - _entropy(z) - (z - a) * (np.log(m) + 1.0)

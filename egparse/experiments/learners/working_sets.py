@@ -31,6 +31,7 @@ _SWEEPS = 200
 """The most sweeps of a program; the next one goes on from there."""
 
 
+_END = np.iinfo(np.int32).max  # behind all indices
 _VARIABLES = ("v", "_owner", "_idle", "_structures", "_new", "_has_some")
 
 
@@ -127,20 +128,10 @@ class WorkingSets:
         )
         self._owner, self._idle = self._owner[kept], self._idle[kept]
 
-    def dual(self) -> float:
-        """The value of the program."""
+    def value(self) -> float:
+        """The costs of the mixtures: the dual and |v|^2 / (2C)."""
         self._merged()
-        own = self._structures
-        return float(own.weights @ own.cost) - self.squared_norm() / (2 * self._c)
-
-    def squared_norm(self) -> float:
-        """|v|^2."""
-        return float(self.v @ self.v)
-
-    def weights(self, i: int) -> Floats:
-        """The weights of the structures of example i."""
-        self._merged()
-        return np.compress(self._owner == i, self._structures.weights)
+        return float(self._structures.weights @ self._structures.cost)
 
     def _merged(self) -> tuple[Longs, Longs]:
         """The structures in order of their examples (m,), and the place of the first of each
@@ -168,20 +159,14 @@ class WorkingSets:
 
 
 @njit
-def derivative(structures: Structures, v: Floats, c: float, k: int) -> float:
-    """H of structure k."""
-    indices, values, score = structures.indices, structures.values, 0.0
-    for p in range(structures.starts[k], structures.starts[k + 1]):
-        score += v[indices[p]] * values[p]
-    # H = cost - v . psi / C
-    return float(structures.cost[k] - score / c)
-
-
-@njit
 def derivatives(structures: Structures, order: Longs, v: Floats, c: float, out: Floats) -> None:
-    """Write H of the structures ``order`` into ``out``."""
+    """Write H = cost - v . psi / C of the structures ``order`` into ``out``."""
+    starts, indices, values = structures.starts, structures.indices, structures.values
     for place in range(order.shape[0]):
-        out[place] = derivative(structures, v, c, order[place])
+        k, score = order[place], 0.0
+        for p in range(starts[k], starts[k + 1]):
+            score += v[indices[p]] * values[p]
+        out[place] = structures.cost[k] - score / c
 
 
 @njit
@@ -190,16 +175,14 @@ def squared_distance(structures: Structures, a: int, b: int) -> float:
     starts, indices, values = structures.starts, structures.indices, structures.values
     p, q, total = starts[a], starts[b], 0.0
     while p < starts[a + 1] or q < starts[b + 1]:
-        if q == starts[b + 1] or (p < starts[a + 1] and indices[p] < indices[q]):
-            difference = values[p]
-            p += 1
-        elif p == starts[a + 1] or indices[q] < indices[p]:
-            difference = values[q]
-            q += 1
-        else:
+        left = indices[p] if p < starts[a + 1] else _END
+        right = indices[q] if q < starts[b + 1] else _END
+        if left == right:
             difference = values[p] - values[q]
-            p += 1
-            q += 1
+        else:
+            difference = values[p] if left < right else values[q]
+        p += left <= right
+        q += right <= left
         total += difference * difference
     return total
 

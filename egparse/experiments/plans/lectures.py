@@ -1,7 +1,160 @@
-"""Not yet."""
+"""Linear classifiers of digits, taggers of names and parsers, by the learners of the lectures
+(McDonald 2009, "Generalized Linear Classifiers in NLP"), which have no data of their own.
+"""
 
 from __future__ import annotations
 
-from egparse.experiments.running import Experiment
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
-EXPERIMENT = Experiment({})
+import numpy as np
+
+from egparse.experiments.plans.contenders import CG, LBFGS, SGD
+from egparse.experiments.problems.classification import ClassifierProblem
+from egparse.experiments.problems.digits import IMAGES, LABELS, classifier, digits_or_points
+from egparse.experiments.problems.names import entities
+from egparse.experiments.problems.samples import (
+    SPANISH_FILES,
+    SPANISH_NAMES,
+    files_of,
+    sample,
+    spanish_trees,
+)
+from egparse.experiments.problems.setup import Setup
+from egparse.experiments.problems.trees import parser
+from egparse.experiments.request import Request
+from egparse.experiments.running import HINGE, Budget, Contender, Experiment, Plan
+
+NO_SLACK = 0.001
+"""A C at which multipliers of up to 1,000 are as good as none: the margin is hard."""
+
+SIZES = (50, 100, 200, 400)
+"""Digits of the separable problems."""
+
+_PERCEPTRON = Contender("perceptron", "perceptron", {"averaged": False}, loss=(math.inf, 0.0))
+_MIRA = Contender("MIRA", "mira", {"k": 10}, loss=HINGE)
+"""The constraints of all ten digits, or of the ten best structures."""
+
+_SVM = Contender("SVM", "frank-wolfe", {"steps": "pairwise", "sampling": "gap"}, loss=HINGE)
+_LOG_LINEAR = Contender("log-linear", "eg-online")
+_ONLINE, _TO_THE_END = Budget(15), Budget(500, gap=1e-2, spacing=1.1)
+_BATCH = Budget(500, gap=1e-4, spacing=1.1)
+
+
+def _digits(n: int, request: Request, seed: int) -> Setup:
+    """``n`` digits drawn by the seed, and 3,000 others for validation; the last component is 1, for
+    the bias.
+    """
+    n_train, n_dev = (min(n, 300), 150) if request.quick else (n, 3000)
+    name, x, y = digits_or_points(request, n_train + n_dev, seed)
+    x = np.concatenate([x, np.ones((len(x), 1))], axis=1)
+    order = np.random.default_rng(seed).permutation(len(x))
+    train, dev = order[:n_train], order[n_train : n_train + n_dev]
+    setup = classifier(name, (x[train], y[train]), (x[dev], y[dev]))
+    problem: Any = setup.problem
+    # a label in place of another moves the vector from one block of features to another
+    widest = 2.0 * float((x[train] ** 2).sum(axis=1).max())
+
+    def figures(scale: float) -> Mapping[str, float]:
+        margin = max(0.0, _margin(problem, x[train], y[train]))
+        bound = widest / (margin**2 * n_train) if margin else math.inf
+        return {"margin": margin, "R² / γ² n": bound}
+
+    return with_training_error(setup._replace(figures=figures))
+
+
+def _margin(problem: ClassifierProblem, x: Any, y: Any) -> float:
+    """The least difference of the scores of the correct and the best other class, for |w| = 1."""
+    scores = x @ problem.weights.T
+    rows = np.arange(len(y))
+    correct = scores[rows, y]
+    scores[rows, y] = -np.inf
+    return float((correct - scores.max(axis=1)).min() / np.linalg.norm(problem.weights))
+
+
+def _names(request: Request, bigrams: bool) -> Setup:
+    part = sample(request, SPANISH_NAMES, (80, 40))
+    part = part._replace(train=part.train[:2000], dev=part.dev[:500])
+    return with_training_error(entities(part, bigrams=bigrams))
+
+
+def _trees(request: Request, seed: int) -> Setup:
+    part = spanish_trees(request, (60, 30))
+    part = part._replace(train=part.train[:400])
+    bits = 14 if request.quick else 18
+    return with_training_error(parser(part, trees="projective", bits=bits))
+
+
+def with_training_error(setup: Setup) -> Setup:
+    """The same, of whose last model the share of training examples with any mistake is measured."""
+    problem, before = setup.problem, setup.figures
+    best = np.empty(int(np.diff(problem.part_starts).max()))
+
+    def figures(scale: float) -> Mapping[str, float]:
+        wrong = 0
+        for i in range(setup.n):
+            scores = problem.scores(i)
+            predicted = best[: len(scores)]
+            problem.argmax(i, scores, predicted)
+            wrong += bool((problem.gold(i) != predicted).any())
+        return {**(before(scale) if before else {}), "training error": 100.0 * wrong / setup.n}
+
+    return setup._replace(figures=figures)
+
+
+def _separable(n: int) -> Plan:
+    return Plan(
+        lambda request, seed: _digits(n, request, seed),
+        (_SVM, _MIRA, _PERCEPTRON),
+        (NO_SLACK, 100.0),
+        _TO_THE_END._replace(passes=100),
+        seeds=3,
+        split_by_seed=True,
+    )
+
+
+def _compared(problem: Callable[[Request, int], Setup], constants: tuple[float, ...]) -> Plan:
+    """Online learners make some passes, the others go to the optimum."""
+    return Plan(
+        problem,
+        (
+            _LOG_LINEAR._replace(budget=_BATCH),
+            _SVM._replace(budget=_TO_THE_END),
+            _PERCEPTRON._replace(only=constants[:1]),
+            _MIRA._replace(only=constants[:1]),
+            SGD._replace(budget=Budget(100, gap=1e-4, spacing=1.1)),
+            LBFGS._replace(budget=_BATCH),
+            CG._replace(budget=_BATCH),
+        ),
+        constants,
+        _ONLINE,
+    )
+
+
+def printed_example(request: Request) -> Mapping[str, Any]:
+    """The log-likelihoods and errors that the slides print of two weight vectors on 1,001 points:
+    "Aside: Min error versus max log-likelihood".
+    """
+    x = np.concatenate([np.tile([-1.0, 1.0], (1000, 1)), [[3.0, 1.0]]])
+    y = np.append(np.zeros(1000, dtype=np.int32), 1)
+    found = {}
+    for name, w in (("(-1, 0, 1, 0)", (-1, 0, 1, 0)), ("(-1, 7, 1, 0)", (-1, 7, 1, 0))):
+        scores = x @ np.array(w, dtype=float).reshape(2, 2).T
+        likelihoods = scores[np.arange(len(y)), y] - np.logaddexp(*scores.T)
+        errors = int((scores.argmax(axis=1) != y).sum())
+        found[name] = {"log-likelihood": float(likelihoods.sum()), "errors": errors}
+    return found
+
+
+EXPERIMENT = Experiment(
+    {
+        **{f"{n} digits": _separable(n) for n in SIZES},
+        "digits": _compared(lambda request, seed: _digits(4000, request, seed), (100.0, 10.0)),
+        "names": _compared(lambda request, seed: _names(request, True), (10.0, 1.0)),
+        "words alone": _compared(lambda request, seed: _names(request, False), (10.0, 1.0)),
+        "trees": _compared(_trees, (100.0, 10.0)),
+    },
+    {"1,001 points": printed_example},
+    needs=(IMAGES, LABELS, *files_of(SPANISH_NAMES), *SPANISH_FILES),
+)

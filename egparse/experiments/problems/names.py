@@ -28,9 +28,10 @@ from egparse.training.columns import build_columns
 from egparse.types import Longs
 
 
-def entities(sample: Sample) -> Setup:
+def entities(sample: Sample, *, bigrams: bool = True) -> Setup:
     """A linear-chain tagger of entities with the tags of the corpus, in IOB2; scored by F1 of spans
-    in per cent.
+    in per cent. Without ``bigrams`` each word learns its tag alone; tags that follow each other are
+    valid spans all the same.
 
     Raises:
         EgparseError: a sentence whose entities are not annotated.
@@ -54,7 +55,7 @@ def entities(sample: Sample) -> Setup:
         lambda problem, _: OnlineEG(problem, EGConfig()),
         min_count=config.spans.min_count,
         full_row_min_count=config.spans.full_row_min_count,
-        bigrams=True,
+        bigrams=bigrams,
     )
     assert isinstance(learner, OnlineEG)
     problem: Any = learner.problem

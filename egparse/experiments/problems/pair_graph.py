@@ -23,7 +23,8 @@ the odds of the last one, then TREE. It ends as in ``loopy.Schedule``.
     log Z = log Z of TREE + sum over pairs log [(1 + l_a + l_b + l_a l_b W) / (1 + o_a) (1 + o_b)]
 
 with the odds o. The terms of TREE for the variables cancel those of the variables themselves. It is
-neither a lower nor an upper bound: the probability of the correct tree may come out above one.
+neither a lower nor an upper bound. Where two groups of trees compete, belief propagation may settle
+on one of them; the estimate leaves the other out, and a tree of that other gets P(y | x) > 1.
 """
 
 from __future__ import annotations
@@ -316,7 +317,8 @@ def pair_graph_parser(
         return right
 
     setup = trees.scored(problem, right_of)
-    return setup._replace(facts={**setup.facts, "graph": "a factor for each pair of arcs"})
+    graph = {"graph": "a factor for each pair of arcs", **schedule._asdict()}
+    return setup._replace(facts={**setup.facts, **graph})
 
 
 def _without_heads(

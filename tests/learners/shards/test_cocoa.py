@@ -390,7 +390,7 @@ def test_what_shards_cannot_do_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"several jobs \(eg-online, sdca, dca\), got PublishedEG"
     ):
-        begun(trees(), PublishedConfig(calibrate=0.1))
+        begun(trees(), PublishedConfig(start="uniform"))
     for wrong in ({"shards": 0}, {"rounds": 0}, {"margin": 0.5}):
         with pytest.raises(ConfigError, match="at least 1"):
             replace(ShardsConfig(shards=2), **wrong)

@@ -1,11 +1,10 @@
-"""The table of exponentials S_w(x, y) and their sums T_w(x), from which probabilities and
-expectations are read.
+"""The table of exponentials S_w(x, y) and their sums T_w(x), from which sequential learners read
+probabilities and expectations.
 
-Source: Huang et al. 2009, section 2.3: with S and T, a sub-problem only costs the non-zeros of its
+Source: Huang et al. 2009, section 2.3: with S and T, a sub-problem costs only the non-zeros of its
 feature. We differ for the sake of precision: S and T are relative to exp(``shifts``), the highest
 score of the context when the table was filled, so that they do not overflow; T is summed again
-where its update would cancel; and both are computed anew after every ``REFRESH`` passes, so that
-rounding errors do not add up. For a label that a context may not have, S = 0.
+where its update would cancel.
 """
 
 from __future__ import annotations
@@ -15,12 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.maxent.problem import Features, MaxentProblem
-from egparse.experiments.maxent.rowwise import forbid, score_context
+from egparse.experiments.learners.maxent.features import Features, forbid, score_context
 from egparse.types import Floats
-
-REFRESH = 8
-"""Passes that update a table before it is filled anew."""
 
 _CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
 _ROWS = 16  # contexts whose scores are written at once: labels are rows, far apart in memory
@@ -36,15 +31,19 @@ class Table(NamedTuple):
     shifts: Floats
 
 
-def empty_table(problem: MaxentProblem) -> Table:
-    """A table of zeros for a problem, of 8 L m bytes."""
-    shape = problem.label_count, problem.context_count
-    return Table(np.zeros(shape), np.zeros(shape[1]), np.zeros(shape[1]))
+def empty_table(features: Features) -> Table:
+    """A table of zeros, of 8 L m bytes."""
+    m = len(features.correct)
+    return Table(np.zeros((features.label_count, m)), np.zeros(m), np.zeros(m))
+
+
+NO_TABLE = Table(np.empty((0, 0)), np.empty(0), np.empty(0))
+"""Of a learner that goes through all contexts for every step."""
 
 
 @njit
 def tabulate(features: Features, w: Floats, table: Table) -> float:
-    """Fill the table at w; returns sum_x p~(x) log T(x), nats."""
+    """Fill the table at w; returns sum_x log T(x), nats."""
     label_count, context_count = table.exponentials.shape
     rows = np.empty((_ROWS, label_count))
     for first in range(0, context_count, _ROWS):
@@ -61,47 +60,36 @@ def tabulate(features: Features, w: Floats, table: Table) -> float:
         for y in range(label_count):
             for i in range(size):
                 table.exponentials[y, first + i] = rows[i, y]
-    return log_sums(features, table)
+    return log_sums(table)
 
 
 @njit
-def log_sums(features: Features, table: Table) -> float:
-    """sum_x p~(x) log T(x) of the table, nats."""
+def log_sums(table: Table) -> float:
+    """sum_x log T(x) of the table, nats."""
     total = 0.0
     for k in range(table.sums.shape[0]):
-        total += features.counts[k] * (table.shifts[k] + np.log(table.sums[k]))
+        total += table.shifts[k] + np.log(table.sums[k])
     return total
-
-
-@njit
-def feature_totals(features: Features, totals: Floats) -> None:
-    """Write f#(x, y) = sum_t f_t(x, y) (ibid., section 2.2) into ``totals`` (L, m)."""
-    ones = np.ones(features.labels.shape[0])
-    scores = np.empty(totals.shape[0])
-    for k in range(totals.shape[1]):
-        score_context(features, ones, k, scores)
-        forbid(features, k, scores, 0.0)
-        for y in range(totals.shape[0]):
-            totals[y, k] = scores[y]
-
-
-@njit
-def expectations(features: Features, table: Table, out: Floats) -> None:
-    """Write sum_{x,y} p~(x) P(y | x) f_t(x, y) of every feature into ``out`` (n)."""
-    for a in range(features.feature_starts.shape[0] - 1):
-        for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
-            out[t] = expectation(features, table, a, t)
 
 
 @njit
 def expectation(features: Features, table: Table, a: int, t: int) -> float:
-    """The expectation of feature t, which belongs to attribute a."""
+    """sum_{x,y} P(y | x) f_t(x, y) of feature t, which belongs to attribute a."""
     exponentials = table.exponentials[features.labels[t]]
     total = 0.0
     for j in range(features.column_starts[a], features.column_starts[a + 1]):
         k = features.column_contexts[j]
-        total += features.counts[k] * features.column_values[j] * exponentials[k] / table.sums[k]
+        total += features.column_values[j] * exponentials[k] / table.sums[k]
     return total
+
+
+@njit
+def greatest_value(features: Features, a: int) -> float:
+    """f#_t = max_{x,y} f_t(x, y) of the features of attribute a."""
+    most = 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        most = max(most, features.column_values[j])
+    return most
 
 
 @njit

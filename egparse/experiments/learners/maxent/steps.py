@@ -1,0 +1,171 @@
+"""The one-variable sub-problems min_z A_t(z) of iterative scaling and coordinate descent, where A_t
+bounds L(w + z e_t) - L(w) (Huang et al. 2009, eq. 4-16).
+
+With Q_t(z) = C/2 (2 w_t z + z^2) - z p~(f_t) (eq. 5), E = sum_{x,y} P f_t, f# = max f#(x, y) for
+f#(x, y) = sum_t f_t(x, y), and f#_t = max_{x,y} f_t(x, y), the bounds are, from loose to tight,
+
+    A_GIS(z)   = E (exp(z f#) - 1) / f# + Q_t(z)
+    A_SCGIS(z) = E (exp(z f#_t) - 1) / f#_t + Q_t(z)
+    A_IIS(z)   = sum_{x,y} P f_t(x, y) (exp(z f#(x, y)) - 1) / f#(x, y) + Q_t(z)
+    A_CD(z)    = sum_x log(T_{w + z e_t}(x) / T_w(x)) + Q_t(z) = L(w + z e_t) - L(w)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from egparse.compilation import njit
+from egparse.experiments.learners.maxent.features import Features
+from egparse.experiments.learners.maxent.tables import Table, others
+from egparse.types import Floats
+
+_MOST_STEPS = 100
+_MOST_TRIALS = 200
+_TOLERANCE = 1e-10  # of a Newton step, in units of the weight
+_CERTAIN = 1e-8  # a smaller 1 - P is not computed by subtraction
+_SMALL = 0.05  # a smaller relative change of T has its logarithm by a series
+
+
+@njit
+def scaled_step(expected: float, rate: float, observed: float, weight: float, c: float) -> float:
+    """The z with E exp(z rate) + C (w_t + z) - p~(f_t) = 0, which minimises A_GIS for the rate f#
+    and A_SCGIS for f#_t.
+
+    We differ from section 2.3 in the variable of Newton's method: with v = rate E exp(z rate) / C
+    the equation becomes v + log v = h, on which Newton's method neither overflows nor slows down.
+    """
+    pull = (observed - c * weight) / c
+    if expected == 0.0:
+        return pull
+    offset = np.log(rate * expected / c)
+    h = offset + rate * pull
+    if h < -700.0:
+        return pull
+    return float((np.log(wright_omega(h)) - offset) / rate)
+
+
+@njit
+def wright_omega(h: float) -> float:
+    """The v > 0 with v + log v = h, for h >= -700, by Newton's method: from the right of the root
+    at most once, then from the left.
+    """
+    v = h if h > 1.0 else np.exp(h)
+    for _ in range(_MOST_STEPS):
+        before = v
+        v = v * (1.0 + h - np.log(v)) / (1.0 + v)
+        if abs(v - before) <= 1e-14 * v:
+            break
+    return float(v)
+
+
+@njit
+def iis_step(
+    features: Features, table: Table, totals: Floats, a: int, t: int, weight: float, c: float
+) -> float:
+    """The minimum of A_IIS by Newton's method, eq. 11-12.
+
+    It starts at the solution for the mean of f#(x, y), which by Jensen's inequality is not left of
+    the root: from there it reaches the root without overshooting.
+    """
+    expected, slope = iis_derivatives(features, table, totals, a, t, 0.0)
+    observed = features.observed[t]
+    rate = slope / expected if expected > 0.0 else 1.0
+    z = scaled_step(expected, rate, observed, weight, c)
+    for _ in range(_MOST_STEPS):
+        slope, curvature = iis_derivatives(features, table, totals, a, t, z)
+        step = (slope + c * (weight + z) - observed) / (curvature + c)
+        z -= step
+        if not abs(step) > _TOLERANCE:
+            break
+    return z
+
+
+@njit
+def iis_derivatives(
+    features: Features, table: Table, totals: Floats, a: int, t: int, z: float
+) -> tuple[float, float]:
+    """The first and second derivative of A_IIS - Q_t at z (eq. 12), for f#(x, y) = ``totals``."""
+    label = features.labels[t]
+    exponentials, of_label = table.exponentials[label], totals[label]
+    slope, curvature = 0.0, 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k = features.column_contexts[j]
+        term = features.column_values[j] * exponentials[k] / table.sums[k]
+        term *= np.exp(z * of_label[k])
+        slope += term
+        curvature += term * of_label[k]
+    return slope, curvature
+
+
+@njit
+def newton_step(
+    features: Features,
+    table: Table,
+    a: int,
+    t: int,
+    weight: float,
+    c: float,
+    search: tuple[float, float],
+    solved: float,
+) -> tuple[float, bool]:
+    """z = lambda d for the Newton direction d = -A'(0) / A''(0) of A_CD (eq. 15), with the first
+    lambda = 1, beta, beta^2, ... for which A(z) <= gamma z A'(0) (eq. 16); and whether lambda is 1.
+    ``search`` is gamma and beta; z is 0 where A'(0) is at most ``solved`` times its terms.
+    """
+    gamma, beta = search
+    expected, curvature = cd_derivatives(features, table, a, t)
+    observed, pull = features.observed[t], c * weight
+    slope = expected - observed + pull
+    if abs(slope) <= solved * (expected + observed + abs(pull)):
+        return 0.0, True
+    full = -slope / (curvature + c)
+    z = full
+    for _ in range(_MOST_TRIALS):
+        linear = z * (pull - observed) + c / 2 * z * z  # Q_t, eq. 5
+        if growth(features, table, a, t, z) + linear <= gamma * z * slope:
+            return z, z == full
+        z *= beta
+    return 0.0, False
+
+
+@njit
+def cd_derivatives(features: Features, table: Table, a: int, t: int) -> tuple[float, float]:
+    """The first and second derivative of A_CD - Q_t at 0: sum P f and sum P (1 - P) f^2."""
+    label = features.labels[t]
+    exponentials = table.exponentials[label]
+    slope, curvature = 0.0, 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k, value = features.column_contexts[j], features.column_values[j]
+        probability = exponentials[k] / table.sums[k]
+        term = value * probability
+        slope += term
+        doubt = 1.0 - probability
+        if doubt < _CERTAIN:
+            doubt = others(table, label, k) / table.sums[k]
+        curvature += term * value * doubt
+    return slope, curvature
+
+
+@njit
+def growth(features: Features, table: Table, a: int, t: int, z: float) -> float:
+    """sum_x log(T_{w + z e_t}(x) / T_w(x)) = A_CD - Q_t; the ratio is 1 + u, u = P (exp(z f) - 1).
+
+    For small u, log(1 + u) is replaced by its upper bound u - u^2 / 2 + u^3 / 3, which is faster
+    and still implies eq. 16.
+    """
+    label = features.labels[t]
+    exponentials = table.exponentials[label]
+    total, last, factor = 0.0, 0.0, 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k, value = features.column_contexts[j], features.column_values[j]
+        if value != last:
+            last, factor = value, np.expm1(z * value)
+        change = factor * exponentials[k] / table.sums[k]
+        if abs(change) < _SMALL:
+            total += change * (1.0 + change * (-0.5 + change / 3.0))
+        elif change > -0.5:
+            total += np.log1p(change)
+        else:  # 1 + P (exp(z f) - 1) would cancel
+            left = others(table, label, k) + exponentials[k] * np.exp(z * value)
+            total += np.log(left / table.sums[k])
+    return total
