@@ -90,8 +90,8 @@ class Curves(NamedTuple):
 
 
 What = Literal[
-    "passes", "seconds", "dual passes", "passes to score", "seconds to score", "last passes", "gap",
-    "excess", "primal", "score", "best score", "test", "c", "fall",
+    "passes", "seconds", "dual passes", "passes to score", "seconds to score", "settled",
+    "last passes", "gap", "excess", "primal", "score", "best score", "test", "c", "fall",
 ]  # fmt: skip
 
 
@@ -100,12 +100,13 @@ class Quantity(NamedTuple):
 
     ``passes``, ``seconds``: effort until the primal is within ``to`` per cent of the best bound;
     ``dual passes``: until the dual is; ``passes to score``, ``seconds to score``: until the
-    validation score is as good as ``to``; ``last passes``: of the whole run; ``gap``, ``excess``,
-    ``primal``: at its end, in per cent of the best bound, the primal for each example; ``score``,
-    ``best score``: of the validation part; ``test``: the score of the test part; ``c``: the value
-    of C; ``fall``: the most that the validation score gets worse from one point to the next. Other
-    names are details of the last model, for each example if ``per_example``. ``over`` takes the
-    least or the greatest number of any seed in place of the mean.
+    validation score is as good as ``to``; ``settled``: from which on it stays within ``to`` points
+    of the last one; ``last passes``: of the whole run; ``gap``, ``excess``, ``primal``: at its end,
+    in per cent of the best bound, the primal for each example; ``score``, ``best score``: of the
+    validation part; ``test``: the score of the test part; ``c``: the value of C; ``fall``: the most
+    that the validation score gets worse from one point to the next. Other names are details of the
+    last model, for each example if ``per_example``. ``over`` takes the least or the greatest number
+    of any seed in place of the mean.
     """
 
     runs: Runs
@@ -136,6 +137,8 @@ class Quantity(NamedTuple):
             case "passes to score" | "seconds to score":
                 seconds = what == "seconds to score"
                 return comparison.effort_to_score(label, c, self.to, seconds=seconds)
+            case "settled":
+                return comparison.settled(label, c, self.to)
             case "last passes":
                 return comparison.mean(label, c, lambda run: run.points[-1].passes)
             case "c":

@@ -362,9 +362,9 @@ FIGURE_13 = Section(
     "data. Runs at C = 10 and 1 end before the optimum, as in the paper.",
 )  # fmt: skip
 
-TREE_SECTIONS = (FIGURE_12, TABLE_3, FIGURE_13)
+TREE_SECTIONS: tuple[Section, ...] = (FIGURE_12, TABLE_3, FIGURE_13)
 
-TREE_FURTHER = (
+TREE_FURTHER: tuple[Claim, ...] = (
     Claim(
         "Conjugate gradient does worse than L-BFGS (parsers).",
         _sooner("L-BFGS", "CG", CONSTANTS[:3], (1.0, 0.1)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from egparse.experiments.claims import Above, Claim, Combined, Curves, Quantity, Within
 from egparse.experiments.plans.parsing import RATES_2007, SLOVENE, eg_2007
 from egparse.experiments.sections import Panel, Printed, Section
@@ -14,11 +16,15 @@ _RIVALS = ("L-BFGS", "CG")
 _SCORE = 77.0  # per cent of heads
 
 
-def _least(c: float, what: str, to: float = 1.0) -> Combined:
-    return Combined("least", tuple(Quantity(_RUNS(label, c), what, to) for label in _LABELS))
+_GOALS = (10.0, 1.0, 0.1)
+_AT_BEST = "at its best rate and start"
 
 
-TREE_SECTIONS = (
+def _least(labels: Sequence[str], c: float, what: str, to: float = 1.0) -> Combined:
+    return Combined("least", tuple(Quantity(_RUNS(label, c), what, to) for label in labels))
+
+
+TREE_SECTIONS: tuple[Section, ...] = (
     Section(
         "Figure 4",
         "Parsers: EG, L-BFGS and CG",
@@ -29,28 +35,25 @@ TREE_SECTIONS = (
                 "The primal of EG converges faster than those of L-BFGS and CG.",
                 tuple(
                     Above(
-                        f"{rival}, C = {c:g}, to {to:g} %",
-                        Quantity(_RUNS(rival, c), "passes", to),
-                        _least(c, "passes", to),
-                        name="passes: more than EG takes at its best first rate and start",
+                        f"C = {c:g}, to {to:g} %",
+                        _least(_RIVALS, c, "passes", to),
+                        _least(_LABELS, c, "passes", to),
+                        name=f"passes: the faster rival more than EG {_AT_BEST}",
                     )
-                    for to in (10.0, 1.0, 0.1)
+                    for to in _GOALS
                     for c in _CONSTANTS
-                    for rival in _RIVALS
                 ),
             ),
             Claim(
                 "So does the accuracy.",
                 tuple(
                     Above(
-                        f"{rival}, C = {c:g}",
-                        Quantity(_RUNS(rival, c), "passes to score", _SCORE),
-                        _least(c, "passes to score", _SCORE),
-                        name=f"passes to {_SCORE:g} %: more than EG takes at its best first rate "
-                        "and start",
+                        f"C = {c:g}",
+                        _least(_RIVALS, c, "passes to score", _SCORE),
+                        _least(_LABELS, c, "passes to score", _SCORE),
+                        name=f"passes to {_SCORE:g} %: the faster rival more than EG {_AT_BEST}",
                     )
                     for c in _CONSTANTS[1:]
-                    for rival in _RIVALS
                 ),
             ),
             Claim(
@@ -58,7 +61,7 @@ TREE_SECTIONS = (
                 tuple(
                     Within(
                         f"C = {c:g}",
-                        _least(c, "gap"),
+                        _least(_LABELS, c, "gap"),
                         0.0,
                         1.0,
                         name="the least gap at the end (%) and 0",
@@ -85,16 +88,14 @@ TREE_SECTIONS = (
         ),
         Printed(
             (
-                "Passes to 10 % / 1 % / 0.1 %",
-                *(f"C = {c:g}, to {to:g} %" for c in _CONSTANTS for to in (10.0, 1.0, 0.1)),
+                "Passes of",
+                *(f"C = {c:g}, to {to:g} %" for c in _CONSTANTS for to in _GOALS),
             ),
             tuple(
                 (
                     label,
                     tuple(
-                        Quantity(_RUNS(label, c), "passes", to)
-                        for c in _CONSTANTS
-                        for to in (10.0, 1.0, 0.1)
+                        Quantity(_RUNS(label, c), "passes", to) for c in _CONSTANTS for to in _GOALS
                     ),
                 )
                 for label in (*_LABELS, "EG", *_RIVALS)
@@ -108,3 +109,5 @@ TREE_SECTIONS = (
         "EG is the algorithm of 2008.",
     ),
 )
+
+TREE_FURTHER: tuple[Claim, ...] = ()
