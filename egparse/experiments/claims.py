@@ -90,8 +90,8 @@ class Curves(NamedTuple):
 
 
 What = Literal[
-    "passes", "seconds", "passes to score", "last passes", "gap", "excess", "primal", "score",
-    "best score", "test", "c", "fall",
+    "passes", "seconds", "passes to score", "settled", "last passes", "gap", "excess", "primal",
+    "score", "best score", "test", "c", "fall",
 ]  # fmt: skip
 
 
@@ -99,7 +99,8 @@ class Quantity(NamedTuple):
     """A number of runs, the mean over seeds.
 
     ``passes``, ``seconds``: effort until the primal is within ``to`` per cent of the best bound;
-    ``passes to score``: until the validation score is as good as ``to``; ``last passes``: of the
+    ``passes to score``: until the validation score is as good as ``to``; ``settled``: from which on
+    it stays within ``to`` points of the last one; ``last passes``: of the
     whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
     primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
     of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
@@ -133,6 +134,8 @@ class Quantity(NamedTuple):
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
             case "passes to score":
                 return comparison.effort_to_score(label, c, self.to)
+            case "settled":
+                return comparison.settled(label, c, self.to)
             case "last passes":
                 return comparison.mean(label, c, lambda run: run.points[-1].passes)
             case "c":

@@ -146,6 +146,19 @@ class Comparison(NamedTuple):
 
         return self.mean(label, c, first)
 
+    def settled(self, label: str, c: float, points: float) -> float:
+        """The passes from which on the validation score stays within so many points of the last."""
+
+        def since(run: Curve) -> float:
+            last, passes = run.points[-1].score, run.points[-1].passes
+            for point in reversed(run.points):
+                if abs(point.score - last) > points:
+                    break
+                passes = point.passes
+            return passes
+
+        return self.mean(label, c, since)
+
     def last_excess(self, label: str, c: float) -> float:
         """The excess of the last primal over the best bound, in per cent."""
         return self.mean(label, c, lambda run: self.excesses(run)[-1])

@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple
 
 from egparse.experiments.claims import Claim, Runs, Value
 
+Height = Literal["primal", "objective", "score", "excess", "gap"]
+
 
 class Panel(NamedTuple):
     """One set of axes. ``runs`` are the lines. ``y`` is what is drawn for each point: the primal,
@@ -19,7 +21,7 @@ class Panel(NamedTuple):
 
     title: str
     runs: Sequence[Runs]
-    y: Literal["primal", "objective", "score", "excess", "gap"]
+    y: Height
     x: Literal["passes", "seconds"] = "passes"
     log_x: bool = False
     x_range: tuple[float, float] | None = None
