@@ -13,7 +13,7 @@ _CONSTANTS = (1000.0, 100.0, 10.0, 1.0)
 _LABELS = tuple(eg_2007(rate, start).label for start in ("gold", "uniform") for rate in RATES_2007)
 _BEST = _LABELS[1]  # near gold, first rate 0.1
 _RIVALS = ("L-BFGS", "CG")
-_SCORE = 77.0  # per cent of heads
+_SCORE = 78.0  # per cent of heads
 
 
 _GOALS = (10.0, 1.0, 0.1)
