@@ -46,7 +46,7 @@ def _linear(label: str) -> tuple[Linear, ...]:
 
 PAPER = Paper(
     "successors",
-    "Later learners",
+    "Later papers",
     (),
     (
         *(
@@ -94,7 +94,7 @@ PAPER = Paper(
         ),
         Claim(
             "Adaptive subgradient methods outperform non-adaptive ones.",
-            _sooner("AdaGrad", "SGD"),
+            _sooner("AdaGrad", "SGD", goals=(10.0, 1.0)),
             "Duchi et al. 2011, abstract",
         ),
         *(
