@@ -553,8 +553,8 @@ _FURTHER = [
         "section 7.1",
     ),
     Claim(
-        "Though EG does not minimise the primal explicitly, it decreases quite quickly: sooner than "
-        "with L-BFGS, which does.",
+        "Though EG does not minimise the primal explicitly, it decreases quite quickly: sooner "
+        "than with L-BFGS, which does.",
         _sooner("EG", "L-BFGS", 10.0),
         "section 7.1",
     ),

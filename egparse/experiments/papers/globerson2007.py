@@ -81,7 +81,9 @@ _FIGURE_3 = Section(
         ),
     ],
     [
-        Panel(f"{title}, C = {c:g}", runs, y, x_range=(0, most), y_range=limits)
+        Panel(
+            f"{title}, C = {c:g}", runs, y, x_range=(0, most), y_range=limits, primal_alone=_RIVALS
+        )
         for title, y, labels, most, each in _PANELS
         for c, limits in zip(OF_2007, each, strict=True)
         for runs in [[_RUN(label, c) for label in labels]]
