@@ -93,7 +93,7 @@ EXPERIMENT = Experiment(
             lambda request, seed: _trees(200, request),
             (EG, FRANK_WOLFE, GAPS, PAIRWISE, BOTH, N_SLACK),
             (100.0, 10.0),
-            Budget(300, 24.0, 1e-3, _MARGIN_SPACING),
+            Budget(100, 50.0, 1e-3, _MARGIN_SPACING),
             loss=HINGE,
             seeds=3,
         ),
