@@ -90,8 +90,8 @@ class Curves(NamedTuple):
 
 
 What = Literal[
-    "passes", "seconds", "passes to score", "settled", "last passes", "gap", "excess", "primal",
-    "score", "best score", "test", "c", "fall",
+    "passes", "seconds", "dual passes", "passes to score", "seconds to score", "settled",
+    "last passes", "gap", "excess", "primal", "score", "best score", "test", "c", "fall",
 ]  # fmt: skip
 
 
@@ -99,14 +99,14 @@ class Quantity(NamedTuple):
     """A number of runs, the mean over seeds.
 
     ``passes``, ``seconds``: effort until the primal is within ``to`` per cent of the best bound;
-    ``passes to score``: until the validation score is as good as ``to``; ``settled``: from which on
-    it stays within ``to`` points of the last one; ``last passes``: of the
-    whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
-    primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
-    of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
-    from one point to the next. Other names are details of the last model, for each example if
-    ``per_example``. ``over`` takes the least or the greatest number of any seed in place of the
-    mean.
+    ``dual passes``: until the dual is; ``passes to score``, ``seconds to score``: until the
+    validation score is as good as ``to``; ``settled``: from which on it stays within ``to`` points
+    of the last one; ``last passes``: of the whole run; ``gap``, ``excess``, ``primal``: at its end,
+    in per cent of the best bound, the primal for each example; ``score``, ``best score``: of the
+    validation part; ``test``: the score of the test part; ``c``: the value of C; ``fall``: the most
+    that the validation score gets worse from one point to the next. Other names are details of the
+    last model, for each example if ``per_example``. ``over`` takes the least or the greatest number
+    of any seed in place of the mean.
     """
 
     runs: Runs
@@ -132,8 +132,11 @@ class Quantity(NamedTuple):
         match what:
             case "passes" | "seconds":
                 return comparison.effort(label, c, self.to, seconds=what == "seconds")
-            case "passes to score":
-                return comparison.effort_to_score(label, c, self.to)
+            case "dual passes":
+                return comparison.dual_effort(label, c, self.to)
+            case "passes to score" | "seconds to score":
+                seconds = what == "seconds to score"
+                return comparison.effort_to_score(label, c, self.to, seconds=seconds)
             case "settled":
                 return comparison.settled(label, c, self.to)
             case "last passes":
@@ -260,16 +263,18 @@ class Sooner(NamedTuple):
     """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
 
-    With ``passes to score`` the goal is a score, ``to``; with ``passes to its score`` that with
-    which ``second`` ends, or one that is worse by ``to`` points. ``before`` are passes of
-    ``second`` that its curve does not show, such as those that tried learning rates.
+    With ``passes to score`` and ``seconds to score`` the goal is a score, ``to``; with ``passes to
+    its score`` that with which ``second`` ends, or one that is worse by ``to`` points. ``before``
+    are passes of ``second`` that its curve does not show, such as those that tried learning rates.
     """
 
     case: str
     first: Runs
     second: Runs
     to: float = 1.0
-    by: Literal["passes", "seconds", "passes to score", "passes to its score"] = "passes"
+    by: Literal[
+        "passes", "seconds", "passes to score", "seconds to score", "passes to its score"
+    ] = "passes"
     share: float = 1.0
     before: float = 0.0
 
@@ -277,11 +282,11 @@ class Sooner(NamedTuple):
     def rule(self) -> str:
         """The rule in words."""
         goal = f"{self.to:g} %"
-        if self.by == "passes to score":
-            goal = "the score"
+        if self.by in ("passes to score", "seconds to score"):
+            goal = f"a score of {self.to:g}"
         elif self.by == "passes to its score":
             goal = f"within {self.to:g} points of the last score of {self.second.label}"
-        unit = "CPU seconds" if self.by == "seconds" else "passes"
+        unit = "CPU seconds" if self.by.startswith("seconds") else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
         before = f" + {self.before:g}" if self.before else ""
         return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}{before}"
@@ -445,6 +450,8 @@ class Above(NamedTuple):
         if math.isnan(one) or math.isnan(other):
             return Judged(None, "-", NOT_RUN)
         text = f"{figure(one)} / {figure(other)}"
+        if math.isinf(one) and math.isinf(other):
+            return Judged(None, text, "neither gets there")
         return Judged(one > self.factor * other, text)
 
 

@@ -85,7 +85,9 @@ def _lines(panel: Panel, found: Found) -> Iterator[_Line]:
         if comparison is None or not curves:
             continue
         name = _name(runs._replace(c=runs.c_in(found)), several_labels, several_c)
-        kinds = ("primal", "dual") if panel.y == "objective" else (panel.y,)
+        kinds: tuple[str, ...] = (panel.y,)
+        if panel.y == "objective":
+            kinds = ("primal",) if runs.label in panel.primal_alone else ("primal", "dual")
         for kind in kinds:
             efforts = [getattr(point, panel.x) for point in curves[0].points]
             heights = _heights(kind, comparison, curves[0])

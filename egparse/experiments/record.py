@@ -133,6 +133,15 @@ class Comparison(NamedTuple):
 
         return self.mean(label, c, first)
 
+    def dual_effort(self, label: str, c: float, per_cent: float) -> float:
+        """The passes until the dual is first within so many per cent of the best bound."""
+
+        def first(run: Curve) -> float:
+            goal = self.bound(run) - per_cent / 100 * abs(self.bound(run))
+            return next((p.passes for p in run.points if p.dual >= goal), math.inf)
+
+        return self.mean(label, c, first)
+
     def effort_to_score(
         self, label: str, c: float, score: float, *, seconds: bool = False
     ) -> float:

@@ -16,7 +16,8 @@ class Panel(NamedTuple):
     """One set of axes. ``runs`` are the lines. ``y`` is what is drawn for each point: the primal,
     primal and dual (dashed), the score, the excess of the primal over the best bound or the duality
     gap (both in per cent of the bound); objectives are for each example. ``x_range``, ``y_range``
-    limit the axes, as in the paper where it prints them.
+    limit the axes, as in the paper where it prints them. The dual of ``primal_alone``, by their
+    labels, is not drawn: of learners that do not raise it.
     """
 
     title: str
@@ -26,6 +27,7 @@ class Panel(NamedTuple):
     log_x: bool = False
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
+    primal_alone: Sequence[str] = ()
 
 
 class Printed(NamedTuple):

@@ -48,7 +48,7 @@ def _before(what: str, to: float, factor: float, name: str) -> list[Rule]:
 
 _SHOWN = (*_EG[:2], *_RIVALS)
 _PANELS: tuple[tuple[str, Height, Sequence[str], float, Sequence[tuple[float, float]]], ...] = (
-    ("Primal", "objective", _SHOWN, 60, [(0, 1.0), (0, 0.6), (0, 0.3)]),
+    ("Primal", "objective", _SHOWN, 60, [(0, 1.0), (0, 0.8), (0, 0.6)]),
     ("Error", "score", _SHOWN, 60, [(8, 14)] * 3),
     ("All η₀ and starts", "excess", (*_EG, *_UNIFORM, *_RIVALS, "EG"), 150, [(0.01, 300)] * 3),
 )
@@ -81,7 +81,9 @@ _FIGURE_3 = Section(
         ),
     ],
     [
-        Panel(f"{title}, C = {c:g}", runs, y, x_range=(0, most), y_range=limits)
+        Panel(
+            f"{title}, C = {c:g}", runs, y, x_range=(0, most), y_range=limits, primal_alone=_RIVALS
+        )
         for title, y, labels, most, each in _PANELS
         for c, limits in zip(OF_2007, each, strict=True)
         for runs in [[_RUN(label, c) for label in labels]]
