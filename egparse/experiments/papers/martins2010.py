@@ -65,11 +65,14 @@ _EPOCHS = Section(
             tuple(
                 Above(
                     case,
-                    1.0,
+                    Quantity(runs(_SDCA, c), "excess"),
                     Quantity(runs(_LAST, c), "excess"),
-                    name="DCA ends within 1 % of the optimum",
+                    factor=0.5,
+                    name="per cent above the bound at the end: DCA at most twice as far as the "
+                    "same steps on dual variables that are remembered",
                 )
                 for case, runs, c in (*_OF_NAMES, *_OF_ARCS)
+                if runs is _NAMES or c > 1
             ),
             "section 4",
             "Several epochs of dual coordinate ascent do not ascend the dual that they name. Each "
@@ -80,8 +83,8 @@ _EPOCHS = Section(
     ),
     (
         *(
-            Panel(case.capitalize(), [runs(label, c) for label in (_LAST, _DCA, _SDCA)], "excess")
-            for case, runs, c in _OF_NAMES
+            Panel(f"Names, C = {c:g}", [runs(label, c) for label in (_LAST, _DCA, _SDCA)], "excess")
+            for _, runs, c in _OF_NAMES
         ),
         *(
             Panel(
@@ -90,7 +93,8 @@ _EPOCHS = Section(
             for name, runs in _ARCS.items()
         ),
     ),
-    departs="Primal of the last weights, as the averaged ones minimise nothing.",
+    departs="Primal of the last weights. Passes of SDCA gain less where there is little "
+    "regularisation: it makes up to 100 for names, and 40 for trees, which is not enough at C = 1.",
 )
 
 _FIGURE_3 = Section(
@@ -371,15 +375,21 @@ PAPER = Paper(
                     )
                     for case, runs, c in _OF_PAIRS
                 ),
-                Within(
-                    "Latin, ten heads a word, C = 10, in per cent",
-                    Number("second-order", ("ten heads", "above one", "10")),
-                    15.0,
-                    ratio=2.0,
-                    name="share of the last pass and 15 %",
+                *(
+                    Within(
+                        f"Latin, ten heads a word, C = 10, {schedule}, in per cent",
+                        Number("second-order", ("ten heads", schedule, "above one", "10")),
+                        15.0,
+                        ratio=2.0,
+                        name="share of the last pass and 15 %",
+                    )
+                    for schedule in ("settled", "two sweeps")
                 ),
             ),
             "footnote 17",
+            "In the factor graph of Smith and Eisner loopy belief propagation estimates a "
+            "probability above one for few training instances, also where words keep ten heads "
+            "and it is cut off after two sweeps: too few to explain a slower convergence of DCA.",
         ),
         Claim(
             "No update is made for these instances, which explains the slower convergence.",
