@@ -339,13 +339,14 @@ class Within(NamedTuple):
 
 class Better(NamedTuple):
     """``first`` ends with a better score than ``second``, by more than chance (p up to 0.05).
-    Scores are judged only at ``CONVERGED``, unless the claim is about models ``as_they_end``.
+    Scores are judged only at ``CONVERGED``, unless the claim is about models ``as_they_end``, or
+    about the ``first`` as it ends.
     """
 
     case: str
     first: Runs
     second: Runs
-    as_they_end: bool = False
+    as_they_end: bool | Literal["first"] = False
 
     @property
     def rule(self) -> str:
@@ -373,7 +374,7 @@ class NoDifference(NamedTuple):
     first: Runs
     second: Runs
     margin: float = 0.5
-    as_they_end: bool = False
+    as_they_end: bool | Literal["first"] = False
 
     @property
     def rule(self) -> str:
@@ -505,14 +506,14 @@ def figure(value: float, form: str = ".3g") -> str:
 
 
 def _paired(
-    first: Runs, second: Runs, found: Found, as_they_end: bool
+    first: Runs, second: Runs, found: Found, as_they_end: bool | Literal["first"]
 ) -> PairedDifference | Judged:
     """The paired comparison of what is right, of which more is better also where the score is an
     error; or why there is none.
     """
     if not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
-    for runs in () if as_they_end else (first, second):
+    for runs in {True: (), "first": (second,), False: (first, second)}[as_they_end]:
         excess = Quantity(runs, "excess").value(found)
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")
