@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
-from egparse.experiments.claims import Found, Runs
+from egparse.experiments.quantities import Found, Runs
 from egparse.experiments.record import Comparison, Curve
 from egparse.experiments.sections import Panel
 

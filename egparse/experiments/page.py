@@ -15,23 +15,17 @@ from egparse.experiments.claims import (
     Above,
     Better,
     Claim,
-    Found,
     Judged,
     Judgement,
     Linear,
     NoDifference,
-    Number,
-    Quantity,
     Rule,
-    Runs,
     Sooner,
-    Value,
     Within,
     figure,
     judge,
-    parts_of,
-    value_of,
 )
+from egparse.experiments.quantities import Found, Number, Quantity, Runs, Value, parts_of, value_of
 from egparse.experiments.record import Curve
 from egparse.experiments.sections import Paper, Printed, Section
 

@@ -5,7 +5,7 @@ after each pass, and what the runs on one problem say together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from types import MappingProxyType
@@ -115,63 +115,6 @@ class Comparison(NamedTuple):
             return [math.nan] * len(curve.points)
         return [100.0 * (point.primal - bound) / abs(bound) for point in curve.points]
 
-    def mean(self, label: str, c: float, figure: Callable[[Curve], float]) -> float:
-        """A figure of each run of a contender at one C, the mean over seeds; nan without runs."""
-        found = [figure(run) for run in self.runs(label, c)]
-        return fmean(found) if found else math.nan
-
-    def effort(self, label: str, c: float, per_cent: float, *, seconds: bool = False) -> float:
-        """The passes (or CPU seconds) until the primal is first within so many per cent of the best
-        bound, the mean over seeds; inf if a run never is; nan without runs.
-        """
-
-        def first(run: Curve) -> float:
-            for point, excess in zip(run.points, self.excesses(run), strict=True):
-                if excess <= per_cent:
-                    return point.seconds if seconds else point.passes
-            return math.inf
-
-        return self.mean(label, c, first)
-
-    def dual_effort(self, label: str, c: float, per_cent: float) -> float:
-        """The passes until the dual is first within so many per cent of the best bound."""
-
-        def first(run: Curve) -> float:
-            goal = self.bound(run) - per_cent / 100 * abs(self.bound(run))
-            return next((p.passes for p in run.points if p.dual >= goal), math.inf)
-
-        return self.mean(label, c, first)
-
-    def effort_to_score(
-        self, label: str, c: float, score: float, *, seconds: bool = False
-    ) -> float:
-        """The passes (or CPU seconds) until the validation score is first as good as ``score``."""
-
-        def first(run: Curve) -> float:
-            for point in run.points:
-                if self.sign * point.score >= self.sign * score:
-                    return point.seconds if seconds else point.passes
-            return math.inf
-
-        return self.mean(label, c, first)
-
-    def settled(self, label: str, c: float, points: float) -> float:
-        """The passes from which on the validation score stays within so many points of the last."""
-
-        def since(run: Curve) -> float:
-            last, passes = run.points[-1].score, run.points[-1].passes
-            for point in reversed(run.points):
-                if abs(point.score - last) > points:
-                    break
-                passes = point.passes
-            return passes
-
-        return self.mean(label, c, since)
-
-    def last_excess(self, label: str, c: float) -> float:
-        """The excess of the last primal over the best bound, in per cent."""
-        return self.mean(label, c, lambda run: self.excesses(run)[-1])
-
     def best_c(self, label: str) -> float:
         """The C at which a contender ends with the best validation score, by the seeds that were
         run at every C; nan without runs.
@@ -185,12 +128,6 @@ class Comparison(NamedTuple):
             if common
         }
         return max(ended, key=lambda c: ended[c]) if ended else math.nan
-
-    def best_score(self, label: str, c: float) -> float:
-        """The best validation score of any pass."""
-        return self.mean(
-            label, c, lambda run: self.sign * max(self.sign * point.score for point in run.points)
-        )
 
 
 def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | None:

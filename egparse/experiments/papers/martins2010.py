@@ -4,22 +4,11 @@ dual coordinate descent".
 
 from __future__ import annotations
 
-from egparse.experiments.claims import (
-    BEST,
-    Above,
-    Better,
-    Claim,
-    Curves,
-    NoDifference,
-    Number,
-    Quantity,
-    Runs,
-    Sooner,
-    Within,
-)
+from egparse.experiments.claims import Above, Better, Claim, NoDifference, Sooner, Within
 from egparse.experiments.plans.dca import NAMES_C, NAMES_RATES, TREES, TREES_C, TREES_RATES
 from egparse.experiments.plans.losses import CRF, LOSSES, SVM
 from egparse.experiments.plans.second_order import CONSTANTS, ESTIMATES
+from egparse.experiments.quantities import BEST, Curves, Number, Quantity, Runs
 from egparse.experiments.sections import Panel, Paper, Printed, Section
 
 _NAMES = Curves("dca", "names")

@@ -4,7 +4,8 @@ of passes, seconds and rates is judged; their data are not here.
 
 from __future__ import annotations
 
-from egparse.experiments.claims import Claim, Curves, Linear, NoDifference, Sooner
+from egparse.experiments.claims import Claim, Linear, NoDifference, Sooner
+from egparse.experiments.quantities import Curves
 from egparse.experiments.sections import Paper
 
 _DIGITS, _NAMES = Curves("successors", "digits"), Curves("successors", "names")
