@@ -53,7 +53,7 @@ class Judged(NamedTuple):
 
 
 class Sooner(NamedTuple):
-    """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
+    """``first`` needs less than ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
 
     With ``passes to score`` and ``seconds to score`` the goal is a score, ``to``; with ``passes to
