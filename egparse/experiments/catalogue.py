@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments import page as pages
-from egparse.experiments.claims import Found, Verdict, judge
+from egparse.experiments.claims import Verdict, judge
 from egparse.experiments.figures import draw
 from egparse.experiments.papers import (
     collins2008,
@@ -30,6 +30,7 @@ from egparse.experiments.plans import (
     parsing,
     second_order,
 )
+from egparse.experiments.quantities import Found
 from egparse.experiments.record import Comparison
 from egparse.experiments.request import Request
 from egparse.experiments.running import Experiment, compare

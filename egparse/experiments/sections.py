@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from egparse.experiments.claims import Claim, Runs, Value
+from egparse.experiments.claims import Claim
+from egparse.experiments.quantities import Runs, Value
 
 Height = Literal["primal", "objective", "score", "excess", "gap"]
 

@@ -12,24 +12,26 @@ import numpy as np
 import pytest
 
 from egparse.experiments.claims import (
-    BEST,
     NOISE,
     NOT_RUN,
     Above,
     Better,
     Claim,
-    Combined,
-    Curves,
     Linear,
     NoDifference,
+    Rule,
+    Sooner,
+    Within,
+    judge,
+)
+from egparse.experiments.quantities import (
+    BEST,
+    Combined,
+    Curves,
     Number,
     Overtaking,
     Quantity,
-    Rule,
-    Sooner,
     Value,
-    Within,
-    judge,
     value_of,
 )
 from egparse.experiments.record import Comparison, Curve, Point

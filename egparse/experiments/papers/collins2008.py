@@ -9,26 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from egparse.experiments.claims import (
-    BEST,
-    Above,
-    Claim,
-    Combined,
-    Curves,
-    Linear,
-    NoDifference,
-    Number,
-    Overtaking,
-    Quantity,
-    Rule,
-    Runs,
-    Sooner,
-    Value,
-    Within,
-)
+from egparse.experiments.claims import Above, Claim, Linear, NoDifference, Rule, Sooner, Within
 from egparse.experiments.papers.collins2008_trees import TREE_FURTHER, TREE_SECTIONS
 from egparse.experiments.plans.bounds import LOSSES, SIZES
 from egparse.experiments.plans.multiclass import N_2008, OURS, TABLE_2, N
+from egparse.experiments.quantities import (
+    BEST,
+    Combined,
+    Curves,
+    Number,
+    Overtaking,
+    Quantity,
+    Runs,
+    Value,
+)
 from egparse.experiments.sections import Height, Panel, Paper, Printed, Section
 
 _HIGH, _ALL = (1000.0, 100.0, 10.0, 1.0), tuple(OURS)

@@ -6,19 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from egparse.experiments.claims import (
-    Above,
-    Better,
-    Claim,
-    Combined,
-    Curves,
-    Linear,
-    NoDifference,
-    Quantity,
-    Sooner,
-    What,
-    Within,
-)
+from egparse.experiments.claims import Above, Better, Claim, Linear, NoDifference, Sooner, Within
 from egparse.experiments.plans.max_margin import CONSTANTS as MARGIN_CONSTANTS
 from egparse.experiments.plans.parsing import (
     COLD_CONSTANTS,
@@ -27,6 +15,7 @@ from egparse.experiments.plans.parsing import (
     SGD_RATES,
     sgd_at,
 )
+from egparse.experiments.quantities import Combined, Curves, Quantity, What
 from egparse.experiments.sections import Panel, Printed, Section
 
 _TREES, _RATES, _PATH = (Curves("parsing", name) for name in ("trees", "rates", "path"))

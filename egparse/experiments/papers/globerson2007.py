@@ -6,18 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from egparse.experiments.claims import (
-    Above,
-    Claim,
-    Combined,
-    Curves,
-    Number,
-    Quantity,
-    Rule,
-)
+from egparse.experiments.claims import Above, Claim, Rule
 from egparse.experiments.papers.globerson2007_trees import TREE_FURTHER, TREE_SECTIONS
 from egparse.experiments.plans.bounds import LOSSES, SIZES
 from egparse.experiments.plans.multiclass import ETAS, OF_2007
+from egparse.experiments.quantities import Combined, Curves, Number, Quantity
 from egparse.experiments.sections import Height, Panel, Paper, Section
 
 _RUN = Curves("multiclass", "2007")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from egparse.experiments.claims import Above, Claim, Combined, Curves, Quantity, Within
+from egparse.experiments.claims import Above, Claim, Within
 from egparse.experiments.plans.parsing import RATES_2007, SLOVENE, eg_2007
+from egparse.experiments.quantities import Combined, Curves, Quantity
 from egparse.experiments.sections import Panel, Printed, Section
 
 _RUNS = Curves("parsing", "2007")

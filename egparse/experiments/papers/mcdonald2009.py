@@ -5,20 +5,9 @@ tested elsewhere. Places are titles of slides.
 
 from __future__ import annotations
 
-from egparse.experiments.claims import (
-    BEST,
-    Above,
-    Better,
-    Claim,
-    Curves,
-    Linear,
-    NoDifference,
-    Number,
-    Quantity,
-    Sooner,
-    Within,
-)
+from egparse.experiments.claims import Above, Better, Claim, Linear, NoDifference, Sooner, Within
 from egparse.experiments.plans.lectures import NO_SLACK, SIZES
+from egparse.experiments.quantities import BEST, Curves, Number, Quantity
 from egparse.experiments.sections import Paper, Printed, Section
 
 _PROBLEMS = {name: Curves("lectures", name) for name in ("digits", "names", "trees")}
