@@ -168,7 +168,7 @@ LEARNERS: dict[str, Entry] = {
         shards=True,
     ),
     "sdca": Entry(
-        "egparse.experiments.learners.sdca:SDCA",
+        "egparse.learners.sdca:SDCA",
         "dual coordinate ascent that remembers its dual variables, any loss of the family "
         "(Shalev-Shwartz & Zhang 2013; Lacoste-Julien et al. 2013)",
         continues=True,
