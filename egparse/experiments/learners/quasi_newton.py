@@ -150,7 +150,9 @@ class QuasiNewton(Learner):
         """
         kept, norm = state.kept, float(np.linalg.norm(state.kept.gradient))
         details = {"gradient_norm": norm, "steps": float(state.steps)}
-        return Certificate(kept.value, kept.value - kept.gap, float(state.evaluations), self.config.c, details)
+        return Certificate(
+            kept.value, kept.value - kept.gap, float(state.evaluations), self.config.c, details
+        )
 
     def _step(self, state: QuasiNewtonState) -> str:
         """Answer the optimiser until it accepts a step; the reason if it ends instead."""
@@ -238,14 +240,8 @@ class _Optimiser:
 
         def work(w: Floats, method: Method) -> None:
             try:
-                found = minimize(
-                    lambda w: exchange("point", w),
-                    w,
-                    jac=True,
-                    method=method,
-                    callback=accepted,
-                    options=options,
-                )
+                settings = {"method": method, "callback": accepted, "options": options}
+                found = minimize(lambda w: exchange("point", w), w, jac=True, **settings)
                 requests.put((str(found.message), w))
             except Exception as error:
                 requests.put((f"{type(error).__name__}: {error}", w))
