@@ -17,9 +17,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from egparse.compilation import njit
-from egparse.errors import EgparseError
-from egparse.experiments.learners.counting import pair_counts, require_design
-from egparse.learners.problem import Problem
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.problem import DesignMatrix, Problem
 from egparse.types import Floats, Longs, Mask
 
 
@@ -59,7 +58,7 @@ def features_of(learner: str, problem: Problem) -> Features:
         ConfigError: a problem that is not multiclass.
         EgparseError: attributes with negative values, which bounds of iterative scaling exclude.
     """
-    design = require_design(learner, problem, sequences=False)
+    design = _design(learner, problem)
     m = len(design.labels)
     parts = design.values, design.attributes, design.row_starts
     rows = csr_matrix(parts, shape=(m, design.attribute_count), copy=True)
@@ -73,11 +72,37 @@ def features_of(learner: str, problem: Problem) -> Features:
         *by_attribute,
         design.pair_starts,
         design.pair_labels,
-        pair_counts(design),
+        _pair_counts(design),
         design.labels,
         np.zeros((0, 0), dtype=np.bool_) if design.candidates is None else design.candidates,
         design.label_count,
     )
+
+
+def _design(learner: str, problem: Problem) -> DesignMatrix:
+    fits = f"{learner} fits choices made one by one (multiclass problems)"
+    if not problem.offers("design"):
+        raise ConfigError(
+            f"{fits}; it needs the weight of every attribute and label, and "
+            f"{type(problem).__name__} has no design matrix"
+        )
+    design = problem.design()
+    if design.bigrams is not None:
+        raise ConfigError(
+            f"{fits}; this problem has weights of label bigrams (set bigrams = false to do without)"
+        )
+    return design
+
+
+def _pair_counts(design: DesignMatrix) -> Floats:
+    """(pairs,): how often attribute and label of each pair occur together, summed values."""
+    count = design.label_count
+    choice = np.repeat(np.arange(len(design.labels)), np.diff(design.row_starts))
+    seen, place = np.unique(design.attributes * count + design.labels[choice], return_inverse=True)
+    totals = np.bincount(place, weights=design.values, minlength=len(seen))
+    wanted = design.pair_attributes() * count + design.pair_labels
+    found = np.minimum(np.searchsorted(seen, wanted), max(0, len(seen) - 1))
+    return np.where(seen[found] == wanted, totals[found], 0.0)
 
 
 def _arrays(matrix: Any) -> tuple[Longs, Longs, Floats]:
