@@ -26,9 +26,9 @@ from tolerances import bracket, rounding
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.maxent import learner as base
 from egparse.experiments.learners.maxent.features import hessian_product, loss_and_expectations
-from egparse.experiments.learners.maxent.optimum import certified_optimum
 from egparse.experiments.learners.maxent.probes import METHODS, newton_costs, step_reductions
 from egparse.experiments.learners.maxent.steps import scaled_step
+from egparse.experiments.learners.maxent.tron import certified_optimum
 from egparse.experiments.problems import samples, words
 from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.experiments.problems.samples import Sample
@@ -280,21 +280,16 @@ def test_near_the_optimum_every_step_is_a_full_newton_step() -> None:
     state = learner.initialise()
     for _ in range(20):
         learner.iterate(state)
-    state.tally[:] = 0
-    for _ in range(3):
-        learner.iterate(state)
     assert learner.details(state) == {"full_steps": 1.0}
     found = step_reductions(vectors(), 2.0, passes=(0, 5))
-    for name in METHODS[:-1]:
-        assert found[f"cd over {name}"][1] == 1.0
-        assert found["cd"][1] > found[name][1] > 0.0
+    for name in METHODS[1:]:
+        assert found["cd"]["5"] > found[name]["5"] > 0.0
 
 
 def test_costs_of_newton_directions_are_measured() -> None:
-    costs = newton_costs(vectors(), 10.0)
+    costs = newton_costs(vectors(n=100), 10.0)
     assert set(costs) == {"length", *(f"{m} {k}" for m in METHODS for k in ("first", "further"))}
-    assert len({len(row) for row in costs.values()}) == 1
-    assert min(map(min, costs.values())) >= 0.0
+    assert all(set(row) == {"16", "64"} and min(row.values()) >= 0 for row in costs.values())
 
 
 def test_sure_contexts_do_not_break_coordinate_descent() -> None:

@@ -28,7 +28,7 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.bootstrap import f1_of
 from egparse.evaluation.spans import score_spans
-from egparse.experiments.learners.maxent.optimum import certified_optimum
+from egparse.experiments.learners.maxent.tron import certified_optimum
 from egparse.experiments.problems.samples import Corpus, Sample, sample
 from egparse.experiments.problems.sentences import facts_of, tagged
 from egparse.experiments.problems.setup import Scaled, Score, Setup, sentence_counts
@@ -59,7 +59,7 @@ TAG_TEMPLATES = (
 )  # fmt: skip
 """Of a layer of tags that is given."""
 
-_GAP = 1e-6
+_GAP = 1e-5
 _QUICK_SENTENCES = (60, 40)
 _QUICK_WORDS = 1500
 _MARKS = re.compile(r"(-(tl|hl|nc))+$")

@@ -17,14 +17,16 @@ from annotated_types import Interval
 from egparse.compilation import njit
 from egparse.experiments.learners.maxent.features import Features, feature_totals
 from egparse.experiments.learners.maxent.learner import MaxentConfig, MaxentLearner, MaxentState
-from egparse.experiments.learners.maxent.steps import iis_step, newton_step, scaled_step
-from egparse.experiments.learners.maxent.tables import (
+from egparse.experiments.learners.maxent.steps import (
     NO_TABLE,
     Table,
     empty_table,
     expectation,
     greatest_value,
+    iis_step,
     log_sums,
+    newton_step,
+    scaled_step,
     shift_weight,
     tabulate,
 )
@@ -41,8 +43,8 @@ _ROUNDING = 1e-13  # relative to the terms of A'(0): a smaller slope is rounding
 
 @dataclass(kw_only=True)
 class ScalingState(MaxentState):
-    """The table at w, or without one the ``expected`` features (n); a ``tally`` of Newton steps on
-    A_CD, and of those taken with lambda = 1.
+    """The table at w, or without one the ``expected`` features (n); a ``tally`` of the Newton
+    steps on A_CD of the last pass, and of those taken with lambda = 1.
     """
 
     table: Table
@@ -65,6 +67,7 @@ class Scaling(MaxentLearner):
         self._rate(state, tabulate(self.features, state.w, state.table))
 
     def _move(self, state: ScalingState) -> None:
+        state.tally[:] = 0
         self._pass(state)
         self._evaluate(state)
 
@@ -155,7 +158,7 @@ class CoordinateDescent(SCGIS):
     newton_steps = 1
 
     def details(self, state: ScalingState) -> dict[str, float]:
-        """The share of Newton steps so far that were taken with lambda = 1."""
+        """The share of Newton steps of the last pass that were taken with lambda = 1."""
         return {"full_steps": float(state.tally[1] / max(1, state.tally[0]))}
 
 
