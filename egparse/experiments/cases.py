@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from egparse.experiments.claims import Above, Better, Goal, NoDifference, Rule, Sooner, Within
-from egparse.experiments.quantities import Curves, Quantity, Runs, Value
+from egparse.experiments.quantities import Combined, Curves, Quantity, Runs, Value
 from egparse.experiments.sections import Height, Panel
 
 
@@ -33,6 +33,11 @@ ValueAt = Value | Callable[[Case], Value]
 def of(label: str, what: str, to: float = 1.0, **more: Any) -> ValueAt:
     """A number of the runs of a contender in each case; ``more`` are fields of ``Quantity``."""
     return lambda case: Quantity(case(label), what, to, **more)
+
+
+def least(labels: Sequence[str], what: str, to: float = 1.0) -> ValueAt:
+    """The least number of several contenders in each case."""
+    return lambda case: Combined("least", [Quantity(case(one), what, to) for one in labels])
 
 
 def _in(case: Case, value: ValueAt) -> Value:
