@@ -53,9 +53,12 @@ def sooner(
     share: float = 1.0,
     before: float = 0.0,
 ) -> list[Rule]:
-    """One contender before another, to 1 % or to each of ``goals``."""
+    """One contender before another, to 1 % or to each of ``goals``, which cases then name."""
     return [
-        Sooner(case.name, case(first), case(second), to, by, share, before)
+        Sooner(
+            f"{case.name}, {to:g} %" if len(goals) > 1 else case.name,
+            *(case(first), case(second), to, by, share, before),
+        )
         for to in goals or (1.0,)
         for case in cases
     ]

@@ -8,7 +8,8 @@ from egparse.experiments.quantities import Curves, Quantity
 from egparse.experiments.sections import Printed, Section
 
 _RUNS = Curves("parsing", "2007")
-_CASES = at(_RUNS, 1000.0, 100.0, 10.0, 1.0)
+_CONSTANTS = (1000.0, 100.0, 10.0, 1.0)
+_CASES = at(_RUNS, *_CONSTANTS)
 _LABELS = [eg_2007(rate, start).label for start in ("gold", "uniform") for rate in RATES_2007]
 _RIVALS = ("L-BFGS", "CG")
 _SHOWN = (*_LABELS[:4], *_RIVALS)
@@ -28,8 +29,8 @@ TREE_SECTIONS = [
                 rule
                 for to in _GOALS
                 for rule in above(
-                    f"passes to {to:g} %: {_FASTER}",
-                    _CASES,
+                    f"passes: {_FASTER}",
+                    at(_RUNS, *_CONSTANTS, name=f"to {to:g} %"),
                     least(_RIVALS, "passes", to),
                     least(_LABELS, "passes", to),
                 )
