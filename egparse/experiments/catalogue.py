@@ -20,9 +20,6 @@ from egparse.experiments.papers import (
     martins2010,
     mcdonald2009,
 )
-from egparse.experiments.papers import (
-    successors as later,
-)
 from egparse.experiments.plans import (
     dca,
     lectures,
@@ -32,7 +29,6 @@ from egparse.experiments.plans import (
     multiclass,
     parsing,
     second_order,
-    successors,
 )
 from egparse.experiments.quantities import Found
 from egparse.experiments.record import Comparison
@@ -50,7 +46,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "dca": dca.EXPERIMENT,
     "second-order": second_order.EXPERIMENT,
     "losses": losses.EXPERIMENT,
-    "successors": successors.EXPERIMENT,
 }
 """Name -> experiment."""
 
@@ -60,9 +55,8 @@ PAPERS = (
     huang2009.PAPER,
     mcdonald2009.PAPER,
     martins2010.PAPER,
-    later.PAPER,
 )
-"""The papers in the order of their years, then those that came later."""
+"""The papers in the order of their years."""
 
 PAGE = "index.md"
 """The name of the page, which lies beside its figures and numbers."""

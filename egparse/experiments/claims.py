@@ -56,7 +56,7 @@ Goal = Literal["passes", "seconds", "passes to score", "seconds to score", "pass
 
 
 class Sooner(NamedTuple):
-    """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
+    """``first`` needs less than ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
 
     With ``passes to score`` and ``seconds to score`` the goal is a score, ``to``; with ``passes to
@@ -83,7 +83,8 @@ class Sooner(NamedTuple):
         unit = "CPU seconds" if self.by.startswith("seconds") else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
         before = f" + {self.before:g}" if self.before else ""
-        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}{before}"
+        one, other = _names(self.first, self.second)
+        return f"{unit} to {goal}: {one} < {share}{other}{before}"
 
     def judge(self, found: Found) -> Judged:
         """Compare the efforts."""
@@ -145,7 +146,8 @@ class Better(NamedTuple):
     @property
     def rule(self) -> str:
         """The rule in words."""
-        return f"{self.first.label} better than {self.second.label}, p ≤ {SIGNIFICANT:g}"
+        one, other = _names(self.first, self.second)
+        return f"{one} better than {other}, p ≤ {SIGNIFICANT:g}"
 
     def judge(self, found: Found) -> Judged:
         """The paired test."""
@@ -173,7 +175,8 @@ class NoDifference(NamedTuple):
     @property
     def rule(self) -> str:
         """The rule in words."""
-        return f"{self.first.label} and {self.second.label} within {self.margin:g} points"
+        one, other = _names(self.first, self.second)
+        return f"{one} and {other} within {self.margin:g} points"
 
     def judge(self, found: Found) -> Judged:
         """The paired interval."""
@@ -311,6 +314,13 @@ def figure(value: float, form: str = ".3g") -> str:
     if math.isinf(value):
         return "never"
     return f"{value:,.0f}" if abs(value) >= 1000 else format(value, form)
+
+
+def _names(first: Runs, second: Runs) -> tuple[str, str]:
+    """The labels; of one contender at two values of C what tells them apart."""
+    if first.label != second.label or first.comparison != second.comparison:
+        return first.label, second.label
+    return f"{first.label} at the first C", "at the second"
 
 
 def _paired(

@@ -182,9 +182,11 @@ class Overtaking(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """The sum, the least or the greatest of several numbers. A sum needs all of them."""
+    """The sum, the least or the greatest of several numbers, or the first less the others. A sum
+    or a difference needs all of them.
+    """
 
-    how: Literal["sum", "least", "greatest"]
+    how: Literal["sum", "difference", "least", "greatest"]
     of: Sequence[Quantity | Number | float]
 
     def value(self, found: Found) -> float:
@@ -192,6 +194,8 @@ class Combined(NamedTuple):
         values = [value_of(value, found) for value in self.of]
         if self.how == "sum":
             return math.fsum(values)
+        if self.how == "difference":
+            return values[0] - sum(values[1:])
         known = [value for value in values if not math.isnan(value)]
         return (min if self.how == "least" else max)(known, default=math.nan)
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference, paired_differences
+from egparse.learners.losses import Loss
 from egparse.types import Longs
 
 
@@ -92,21 +93,34 @@ class Comparison(NamedTuple):
             if curve.label == label and math.isclose(curve.c, c, rel_tol=1e-3) and curve.points
         )
 
-    def bound(self, curve: Curve) -> float:
-        """The best lower bound of the optimum of the problem that this curve is about: the greatest
-        dual value that any learner reached. If none has a dual, it is the lowest primal instead,
-        which is no bound.
+    def rivals(self, loss: Loss, c: float, seed: int) -> tuple[Curve, ...]:
+        """The runs on the same problem with the same objective."""
+        return tuple(
+            one
+            for one in self.curves
+            if (one.beta, one.gamma) == (loss.beta, loss.gamma)
+            and math.isclose(one.c, c, rel_tol=1e-3)
+            and (one.seed == seed or not self.split_by_seed)
+        )
+
+    def greatest_dual(self, loss: Loss, c: float, seed: int) -> float:
+        """A lower bound of the optimum: the greatest dual value that any learner reached, or one
+        that was computed before the runs (``details["optimum"]``); -inf without any.
         """
-        rivals = [
-            rival
-            for rival in self.curves
-            if (rival.beta, rival.gamma) == (curve.beta, curve.gamma)
-            and math.isclose(rival.c, curve.c, rel_tol=1e-3)
-            and (rival.seed == curve.seed or not self.split_by_seed)
-        ]
-        duals = [point.dual for rival in rivals for point in rival.points]
-        known = [dual for dual in (*duals, curve_bound(curve)) if math.isfinite(dual)]
-        return max(known) if known else min(p.primal for one in rivals for p in one.points)
+        rivals = self.rivals(loss, c, seed)
+        duals = [point.dual for one in rivals for point in one.points]
+        known = [float(one.details["optimum"]) for one in rivals if "optimum" in one.details]
+        return max((*duals, *known), default=-math.inf)
+
+    def bound(self, curve: Curve) -> float:
+        """The best lower bound of the optimum of the problem that this curve is about. If no
+        learner has a dual, it is the lowest primal instead, which is no bound.
+        """
+        objective = Loss(curve.beta, curve.gamma), curve.c, curve.seed
+        bound = self.greatest_dual(*objective)
+        if bound > -math.inf:
+            return bound
+        return min(point.primal for one in self.rivals(*objective) for point in one.points)
 
     def excesses(self, curve: Curve) -> list[float]:
         """How far the primal is above the best lower bound at each point, in per cent of it."""
@@ -140,11 +154,6 @@ def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | N
     if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
         return None
     return _difference((counts[0] * len(other)).tobytes(), (counts[1] * len(one)).tobytes())
-
-
-def curve_bound(curve: Curve) -> float:
-    """A lower bound of the optimum that was computed before the run (``details["optimum"]``)."""
-    return float(curve.details.get("optimum", -math.inf))
 
 
 def _summed(runs: Sequence[Curve]) -> Longs | None:

@@ -37,7 +37,13 @@ from egparse.experiments.learners.frank_wolfe import (
     nearest_structure,
 )
 from egparse.experiments.learners.n_slack import NSlack, NSlackConfig
-from egparse.experiments.learners.sdca import (
+from egparse.experiments.learners.working_sets import WorkingSets
+from egparse.learners.dca import DCA, DCAState
+from egparse.learners.learner import LearnerConfig
+from egparse.learners.losses import Loss
+from egparse.learners.problem import Problem, squared_norm
+from egparse.learners.registry import build
+from egparse.learners.sdca import (
     SDCA,
     SDCAConfig,
     SDCAState,
@@ -45,12 +51,6 @@ from egparse.experiments.learners.sdca import (
     _divergence,
     _rise,
 )
-from egparse.experiments.learners.working_sets import WorkingSets
-from egparse.learners.dca import DCA, DCAState
-from egparse.learners.learner import LearnerConfig
-from egparse.learners.losses import Loss
-from egparse.learners.problem import Problem, squared_norm
-from egparse.learners.registry import build
 from egparse.types import Floats
 
 INF = math.inf

@@ -37,7 +37,7 @@ TREEBANK = [
 ]
 """Trees are agreed on by small random problems in the fast suite."""
 WITH_BOUND = ("eg-online", "eg-cyclic", "eg-batch", "lbfgs", "cg")
-MAXENT = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
+MAXENT = ("gis", "iis", "scgis", "cd", "cd-exact", "tron")
 MARGIN = (math.inf, 1.0)
 GAP = 2e-5
 """The relative gap at which a learner ends."""

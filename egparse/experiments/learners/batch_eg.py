@@ -33,12 +33,12 @@ import numpy as np
 from annotated_types import Interval
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.dual import DualLearner, DualState
 from egparse.experiments.learners.published_eg import (
     FirstDistributions,
     proven_rate,
     squared_radii,
 )
+from egparse.learners.dual import DualLearner, DualState
 from egparse.learners.eg.online import require_dual_loss
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Problem, squared_norm

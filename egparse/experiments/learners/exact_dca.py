@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from egparse.experiments.learners.sdca import DualStep
 from egparse.learners.dca import DCA, DCAConfig, DCAState
 from egparse.learners.problem import Problem
+from egparse.learners.sdca import DualStep
 from egparse.types import Floats
 
 _MOST_STEPS = 30

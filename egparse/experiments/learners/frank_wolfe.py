@@ -35,7 +35,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.dual import DualLearner, DualState, require_hinge
+from egparse.learners.dual import DualLearner, DualState, require_hinge
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem

@@ -31,9 +31,9 @@ import numpy as np
 from annotated_types import Interval
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.dual import DualLearner, DualState, require_hinge
 from egparse.experiments.learners.frank_wolfe import nearest_structure
 from egparse.experiments.learners.working_sets import WorkingSets
+from egparse.learners.dual import DualLearner, DualState, require_hinge
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem, size, write

@@ -17,14 +17,15 @@ from annotated_types import Interval
 from egparse.compilation import njit
 from egparse.experiments.learners.maxent.features import Features, feature_totals
 from egparse.experiments.learners.maxent.learner import MaxentConfig, MaxentLearner, MaxentState
-from egparse.experiments.learners.maxent.steps import iis_step, newton_step, scaled_step
-from egparse.experiments.learners.maxent.tables import (
+from egparse.experiments.learners.maxent.steps import (
     NO_TABLE,
     Table,
     empty_table,
     expectation,
-    greatest_value,
+    iis_step,
     log_sums,
+    newton_step,
+    scaled_step,
     shift_weight,
     tabulate,
 )
@@ -41,8 +42,8 @@ _ROUNDING = 1e-13  # relative to the terms of A'(0): a smaller slope is rounding
 
 @dataclass(kw_only=True)
 class ScalingState(MaxentState):
-    """The table at w, or without one the ``expected`` features (n); a ``tally`` of Newton steps on
-    A_CD, and of those taken with lambda = 1.
+    """The table at w, or without one the ``expected`` features (n); a ``tally`` of the Newton
+    steps on A_CD of the last pass, and of those taken with lambda = 1.
     """
 
     table: Table
@@ -65,6 +66,7 @@ class Scaling(MaxentLearner):
         self._rate(state, tabulate(self.features, state.w, state.table))
 
     def _move(self, state: ScalingState) -> None:
+        state.tally[:] = 0
         self._pass(state)
         self._evaluate(state)
 
@@ -155,7 +157,7 @@ class CoordinateDescent(SCGIS):
     newton_steps = 1
 
     def details(self, state: ScalingState) -> dict[str, float]:
-        """The share of Newton steps so far that were taken with lambda = 1."""
+        """The share of Newton steps of the last pass that were taken with lambda = 1."""
         return {"full_steps": float(state.tally[1] / max(1, state.tally[0]))}
 
 
@@ -184,7 +186,7 @@ def parallel_pass(
             if totals.shape[0] == 0:
                 w[t] += scaled_step(expected[t], most, features.observed[t], w[t], c)
             else:
-                w[t] += iis_step(features, table, totals, a, t, w[t], c)
+                w[t] += iis_step(features, table, a, t, totals, w[t], c)
 
 
 @njit
@@ -200,11 +202,10 @@ def sequential_pass(
     """Algorithm 1 with up to so many Newton steps on A_CD, or with 0 of them on A_SCGIS."""
     solved = _ROUNDING if newton_steps == 1 else _SOLVED
     for a in range(features.feature_starts.shape[0] - 1):
-        most = greatest_value(features, a)
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             if newton_steps == 0:
                 expected = expectation(features, table, a, t)
-                z = scaled_step(expected, most, features.observed[t], w[t], c)
+                z = scaled_step(expected, features.greatest[a], features.observed[t], w[t], c)
                 shift_weight(features, table, a, t, z)
                 w[t] += z
             for _ in range(newton_steps):
