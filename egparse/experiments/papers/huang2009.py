@@ -4,13 +4,13 @@ entropy".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from egparse.experiments.claims import Above, Claim, Linear, Sooner, Within
 from egparse.experiments.learners.maxent.probes import BINS, METHODS
 from egparse.experiments.plans.maxent import TAGGED_WORDS, C
-from egparse.experiments.quantities import Combined, Curves, Number, Quantity, Runs
+from egparse.experiments.quantities import Combined, Curves, Number, Quantity, Runs, Value
 from egparse.experiments.sections import Height, Panel, Paper, Printed, Section
 
 _BROWN, _CHUNKS = (Curves("maxent", name) for name in ("Brown", "CoNLL2000"))
@@ -68,6 +68,16 @@ def _proportional(method: str, which: str, power: float) -> Linear:
     return Linear(method.upper(), points, power - 0.25, power + 0.25, name)
 
 
+_ORDERS = {"first": ("O(l)",) * 4, "further": ("O(l)", "O(1)", "O(1)", "O(l)")}
+"""Printed in the paper, for CD, GIS, SCGIS and IIS."""
+
+
+def _cost_rows(which: str, name: str) -> Iterator[tuple[str, Sequence[Value | str]]]:
+    yield f"{name}, the paper", ("l", *_ORDERS[which])
+    for low in BINS:
+        yield name, (_LENGTHS[low], *(_cost(method, which, low) for method in METHODS))
+
+
 _TABLE = Section(
     "Table 1",
     "The cost of Newton directions",
@@ -89,17 +99,7 @@ _TABLE = Section(
     ),
     printed=Printed(
         ("Nanoseconds of", "Non-zeros", *(method.upper() for method in METHODS)),
-        tuple(
-            row
-            for which, name, paper in (
-                ("first", "1st direction", ("O(l)",) * 4),
-                ("further", "each subsequent one", ("O(l)", "O(1)", "O(1)", "O(l)")),
-            )
-            for row in (
-                (f"{name}, the paper", ("l", *paper)),
-                *((name, (_LENGTHS[n], *(_cost(own, which, n) for own in METHODS))) for n in BINS),
-            )
-        ),
+        (*_cost_rows("first", "1st direction"), *_cost_rows("further", "each subsequent one")),
         ".3g",
     ),
     departs="Times for features of CoNLL2000 with at least 16 non-zeros, after three passes of CD, "

@@ -11,7 +11,7 @@ from egparse.experiments.running import Budget, Contender, Experiment, Plan
 C = 0.1
 """1 / sigma^2 for sigma^2 = 10 (section 4)."""
 
-TAGGED_WORDS = 500_000
+TAGGED_WORDS = 400_000
 """Words of Brown, of 1,161,192, that are drawn and split."""
 
 _GAP = 1e-4
@@ -31,9 +31,9 @@ EXPERIMENT = Experiment(
     {
         "Brown": Plan(
             lambda request, seed: tagging(request, seed, TAGGED_WORDS),
-            (_CD, _SCGIS, _GIS, LBFGS._replace(budget=_budget(600))),
+            (_CD, _SCGIS, _GIS, LBFGS._replace(budget=_budget(450))),
             (C,),
-            _budget(400),
+            _budget(300),
         ),
         "CoNLL2000": Plan(
             chunking,

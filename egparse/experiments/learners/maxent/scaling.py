@@ -22,7 +22,6 @@ from egparse.experiments.learners.maxent.steps import (
     Table,
     empty_table,
     expectation,
-    greatest_value,
     iis_step,
     log_sums,
     newton_step,
@@ -187,7 +186,7 @@ def parallel_pass(
             if totals.shape[0] == 0:
                 w[t] += scaled_step(expected[t], most, features.observed[t], w[t], c)
             else:
-                w[t] += iis_step(features, table, totals, a, t, w[t], c)
+                w[t] += iis_step(features, table, a, t, totals, w[t], c)
 
 
 @njit
@@ -203,11 +202,10 @@ def sequential_pass(
     """Algorithm 1 with up to so many Newton steps on A_CD, or with 0 of them on A_SCGIS."""
     solved = _ROUNDING if newton_steps == 1 else _SOLVED
     for a in range(features.feature_starts.shape[0] - 1):
-        most = greatest_value(features, a)
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             if newton_steps == 0:
                 expected = expectation(features, table, a, t)
-                z = scaled_step(expected, most, features.observed[t], w[t], c)
+                z = scaled_step(expected, features.greatest[a], features.observed[t], w[t], c)
                 shift_weight(features, table, a, t, z)
                 w[t] += z
             for _ in range(newton_steps):

@@ -97,15 +97,6 @@ def expectation(features: Features, table: Table, a: int, t: int) -> float:
 
 
 @njit
-def greatest_value(features: Features, a: int) -> float:
-    """f#_t = max_{x,y} f_t(x, y) of the features of attribute a."""
-    most = 0.0
-    for j in range(features.column_starts[a], features.column_starts[a + 1]):
-        most = max(most, features.column_values[j])
-    return most
-
-
-@njit
 def others(table: Table, label: int, k: int) -> float:
     """T(x) - S(x, label) of context k, by subtraction, or by a sum over the other labels where
     subtraction would cancel.
@@ -171,19 +162,19 @@ def wright_omega(h: float) -> float:
 
 @njit
 def iis_step(
-    features: Features, table: Table, totals: Floats, a: int, t: int, weight: float, c: float
+    features: Features, table: Table, a: int, t: int, totals: Floats, weight: float, c: float
 ) -> float:
     """The minimum of A_IIS by Newton's method, eq. 11-12.
 
     It starts at the solution for the mean of f#(x, y), which by Jensen's inequality is not left of
     the root: from there it reaches the root without overshooting.
     """
-    expected, slope = iis_derivatives(features, table, totals, a, t, 0.0)
+    expected, slope = iis_derivatives(features, table, a, t, totals, 0.0)
     observed = features.observed[t]
     rate = slope / expected if expected > 0.0 else 1.0
     z = scaled_step(expected, rate, observed, weight, c)
     for _ in range(_MOST_STEPS):
-        slope, curvature = iis_derivatives(features, table, totals, a, t, z)
+        slope, curvature = iis_derivatives(features, table, a, t, totals, z)
         step = (slope + c * (weight + z) - observed) / (curvature + c)
         z -= step
         if not abs(step) > _TOLERANCE:
@@ -193,7 +184,7 @@ def iis_step(
 
 @njit
 def iis_derivatives(
-    features: Features, table: Table, totals: Floats, a: int, t: int, z: float
+    features: Features, table: Table, a: int, t: int, totals: Floats, z: float
 ) -> tuple[float, float]:
     """The first and second derivative of A_IIS - Q_t at z (eq. 12), for f#(x, y) = ``totals``."""
     label = features.labels[t]

@@ -25,7 +25,7 @@ from egparse.types import Floats
 
 _ETA = (1e-4, 0.25, 0.75)  # eta_0, eta_1, eta_2, ibid., section 2.3
 _SIGMA = (0.5, 4.0)  # sigma_2, sigma_3
-_FIRST_PASSES = 20  # of cd, after which a few steps lead to the optimum
+_FIRST_PASSES = 60  # of cd, after which a few steps lead to the optimum
 _MOST_STEPS = 100
 _ROUNDING = 1e-12  # relative to L: a smaller promised fall cannot be seen
 
