@@ -17,7 +17,7 @@ optimum for their scores to mean anything, or the difference is within the noise
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -52,6 +52,9 @@ class Judged(NamedTuple):
     why: str = ""
 
 
+Goal = Literal["passes", "seconds", "passes to score", "seconds to score", "passes to its score"]
+
+
 class Sooner(NamedTuple):
     """``first`` needs less than ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
@@ -65,9 +68,7 @@ class Sooner(NamedTuple):
     first: Runs
     second: Runs
     to: float = 1.0
-    by: Literal[
-        "passes", "seconds", "passes to score", "seconds to score", "passes to its score"
-    ] = "passes"
+    by: Goal = "passes"
     share: float = 1.0
     before: float = 0.0
 
@@ -267,6 +268,20 @@ class Claim(NamedTuple):
     rules: Sequence[Rule]
     place: str = ""
     finding: str = ""
+
+
+Said = Mapping[str, Sequence[Rule]]
+"""What a paper says -> the rules that judge it."""
+
+
+def claims(said: Said, place: str = "") -> list[Claim]:
+    """The claims of one place."""
+    return [Claim(says, rules, place) for says, rules in said.items()]
+
+
+def placed(said: Mapping[str, Said]) -> list[Claim]:
+    """The claims of several places: place -> its claims."""
+    return [own for place, rules in said.items() for own in claims(rules, place)]
 
 
 class Judgement(NamedTuple):

@@ -151,7 +151,8 @@ def _anchor(heading: str) -> str:
 
 
 def _section(section: Section, judgements: Sequence[Judgement], name: str, found: Found) -> str:
-    parts = [f"### {_heading(section)}", _filled(section.says)]
+    says = section.says or " ".join(own.claim.says for own in judgements)
+    parts = [f"### {_heading(section)}", _filled(says)]
     if section.panels:
         parts.append(f"![{_heading(section)}]({name}.png)")
     if section.printed is not None:

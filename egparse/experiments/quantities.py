@@ -45,13 +45,16 @@ class Runs(NamedTuple):
 
 
 class Curves(NamedTuple):
-    """The contenders of a comparison: ``Curves("multiclass", "digits")("EG", 10)`` are runs."""
+    """The contenders of a comparison: ``Curves("multiclass", "digits")("EG", 10)`` are runs.
+    ``ours`` are our values of C for those of a paper, where they differ.
+    """
 
     experiment: str
     comparison: str
+    ours: Mapping[float, float] = {}
 
     def __call__(self, label: str, c: float) -> Runs:
-        return Runs(self.experiment, self.comparison, label, c)
+        return Runs(self.experiment, self.comparison, label, self.ours.get(c, c))
 
 
 What = Literal[

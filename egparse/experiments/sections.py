@@ -4,10 +4,10 @@ of a paper, with its claims, panels and printed numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from egparse.experiments.claims import Claim
+from egparse.experiments.claims import Claim, Said, claims
 from egparse.experiments.quantities import Runs, Value
 
 Height = Literal["primal", "objective", "score", "excess", "gap"]
@@ -42,17 +42,22 @@ class Printed(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A figure or table of a paper. ``says`` is its claim in one sentence; ``departs`` says where
-    we differ, in a sentence or two.
+    """A figure or table of a paper. ``says`` is its caption's claim in one sentence, where that is
+    more than what is ``claimed``. ``departs`` says where we differ, in a sentence or two.
     """
 
     place: str
     title: str
     says: str
-    claims: Sequence[Claim]
+    claimed: Sequence[Claim] | Said
     panels: Sequence[Panel] = ()
     printed: Printed | None = None
     departs: str = ""
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The claims with their rules."""
+        return claims(self.claimed) if isinstance(self.claimed, Mapping) else self.claimed
 
 
 class Paper(NamedTuple):
