@@ -27,11 +27,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from egparse.experiments.data.problems import Setup, parser
-from egparse.experiments.data.samples import Sample
 
 from egparse.config.sections import ORDER_1
 from egparse.errors import ConfigError
+from egparse.experiments.problems.samples import Sample
+from egparse.experiments.problems.setup import Setup
+from egparse.experiments.problems.trees import parser
 from egparse.io.corpus import read_corpus
 from egparse.learners.learner import Learner, LearnerConfig
 from egparse.learners.registry import LEARNERS, build

@@ -444,7 +444,7 @@ def messages() -> Outputs:
     Path("cut.gz").write_bytes(gzip.compress(cases.TEXTS["en"].encode())[:60])
     Path("latin.conllu").write_bytes("1\tRen\xe9\t_\t_\t_\t_\t_\t_\t_\t_\n\n".encode("latin-1"))
     run("train", "small-train.conllu", "--language", "en", *cases.TAGS, "-q", "-o", "upos.msgpack")
-    run("train", "small-train.conllu", "-q", "-o", "hmm.msgpack", "--learner", "hmm", *cases.TAGS)
+    run("train", "small-train.conllu", "-q", "-o", "mira.msgpack", "--learner", "mira", *cases.TAGS)
     for command in cases.MESSAGES:
         yield " ".join(command), said(*command)
     for fault, lines in cases.FAULTY_CORPORA.items():

@@ -185,8 +185,8 @@ _SECOND = (*_HEADS, *_set("parser.stop.iterations=2", "pruner.stop.iterations=2"
 _TREES = (*_SECOND, *_set('layers=["heads", "deprels"]', "labeller.stop.iterations=3"))
 RESUMED = (*_APART, *_set('layers=["upos", "xpos", "spans"]', "spans.stop.iterations=3"))
 _LEARNERS = (
-    *("eg-cyclic", "eg-2007", "eg-batch", "dca", "sdca", "mira", "perceptron", "sgd", "sag"),
-    *("adagrad", "lbfgs", "cg", "n-slack", "frank-wolfe", "hmm"),
+    *("eg-cyclic", "eg-2007", "eg-batch", "dca", "sdca", "mira", "perceptron", "sgd"),
+    *("lbfgs", "cg", "n-slack", "frank-wolfe"),
 )
 _PARSER_LEARNERS = ("eg-online", "mira", "perceptron", "sgd", "sdca", "lbfgs")
 
@@ -403,7 +403,7 @@ MESSAGES: list[tuple[str, ...]] = [
     ("evaluate", _M, _D, "--bootstrap", "-1"),
     ("evaluate", "--predicted", _D, _D, "--gold-tags"),
     ("evaluate", "--predicted", _D, _D, "--exceptions", "none"),
-    ("evaluate", "hmm.msgpack", "en.txt", "--format", "conll2003"),
+    ("evaluate", "mira.msgpack", "en.txt", "--format", "conll2003"),
     # corpora and files of train
     ("train",),
     ("train", "none.conllu"),
@@ -435,7 +435,7 @@ MESSAGES: list[tuple[str, ...]] = [
         "parser.order=3",
         "parser.order=1.5",
         'parser.trees="round"',
-        'parser.learner="hmm"',
+        'parser.learner="gis"',
         'parser.loss="round"',
         "parser.gamma=-1",
         'upos.learner="no-such-learner"',
@@ -471,7 +471,7 @@ MESSAGES: list[tuple[str, ...]] = [
     (*_TRAIN, "--set", "upos.learner=sgd", "--set", "upos.order=2", "--set", "upos.bigrams=false"),
     (*_TRAIN, "--set", "upos.learner=perceptron", "--set", "upos.loss=log-linear"),
     (*_TRAIN, "--set", "upos.options.exact=true", "--jobs", "2"),
-    (*_TRAIN, "--learner", "hmm"),
+    (*_TRAIN, "--learner", "gis"),
     (*_TRAIN, "--learner", "nobody"),
     (*_TRAIN, "--learner", "perceptron", "--set", "seed=x"),
     (*_TRAIN, "--memory", "much"),
@@ -496,7 +496,7 @@ MESSAGES: list[tuple[str, ...]] = [
     (*_BASE, "truncated.msgpack"),
     (*_BASE, "upos.msgpack", "--set", "upos.order=2"),
     (*_BASE, "upos.msgpack", "--classes", "en"),
-    (*_BASE, "hmm.msgpack", "--set", 'layers=["upos"]'),
+    (*_BASE, "mira.msgpack", "--set", 'layers=["upos"]'),
     # other commands
     ("inspect", "none"),
     ("inspect", "text.txt"),

@@ -38,12 +38,12 @@ from typing import Any, Literal, NamedTuple
 from unittest import mock
 
 import numpy as np
-from egparse.experiments.report.artefacts import versions
 
 from egparse.cli.tables import finite
 from egparse.config.reading import load_config
 from egparse.config.sections import TrainConfig
 from egparse.errors import ConfigError
+from egparse.experiments.store import versions
 from egparse.fitting.prepared import Best
 from egparse.fitting.progress import Iteration, Listener, Step
 from egparse.fitting.task import Task, fit

@@ -18,7 +18,6 @@ EXPERIMENTS = (
     "dca",
     "second-order",
     "losses",
-    "successors",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 

@@ -85,7 +85,9 @@ def kind_of(path: Path, *, as_it_is: bool = False) -> Kind:
         return _json_kind(data)
     if _CLASS.match(data):
         return Kind.CLASSES
-    return Kind.CORPUS if _is_corpus(data, path) else _text_kind(path)
+    if path.suffix.lower() == ".md":  # a heading looks like the comment of a corpus
+        return Kind.MARKDOWN
+    return Kind.CORPUS if _is_corpus(data, path) else Kind.TEXT
 
 
 def _json_kind(data: bytes) -> Kind:
@@ -108,10 +110,6 @@ def _is_corpus(data: bytes, path: Path) -> bool:
     except CorpusError:
         return False
     return True
-
-
-def _text_kind(path: Path) -> Kind:
-    return Kind.MARKDOWN if path.suffix.lower() == ".md" else Kind.TEXT
 
 
 STANDARD = Path("-")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments import page as pages
-from egparse.experiments.claims import Found, Verdict, judge
+from egparse.experiments.claims import Verdict, judge
 from egparse.experiments.figures import draw
 from egparse.experiments.papers import (
     collins2008,
@@ -19,9 +19,6 @@ from egparse.experiments.papers import (
     huang2009,
     martins2010,
     mcdonald2009,
-)
-from egparse.experiments.papers import (
-    successors as later,
 )
 from egparse.experiments.plans import (
     dca,
@@ -32,8 +29,8 @@ from egparse.experiments.plans import (
     multiclass,
     parsing,
     second_order,
-    successors,
 )
+from egparse.experiments.quantities import Found
 from egparse.experiments.record import Comparison
 from egparse.experiments.request import Request
 from egparse.experiments.running import Experiment, compare
@@ -49,7 +46,6 @@ EXPERIMENTS: dict[str, Experiment] = {
     "dca": dca.EXPERIMENT,
     "second-order": second_order.EXPERIMENT,
     "losses": losses.EXPERIMENT,
-    "successors": successors.EXPERIMENT,
 }
 """Name -> experiment."""
 
@@ -59,9 +55,8 @@ PAPERS = (
     huang2009.PAPER,
     mcdonald2009.PAPER,
     martins2010.PAPER,
-    later.PAPER,
 )
-"""The papers in the order of their years, then those that came later."""
+"""The papers in the order of their years."""
 
 PAGE = "index.md"
 """The name of the page, which lies beside its figures and numbers."""

@@ -16,17 +16,15 @@ optimum for their scores to mean anything, or the difference is within the noise
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
-from typing import Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference
-from egparse.experiments.record import Comparison, Curve, paired
-from egparse.experiments.store import Results
+from egparse.experiments.quantities import Found, Quantity, Runs, Value, value_of
+from egparse.experiments.record import paired
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "within the noise", "not tested"]
 VERDICTS: tuple[Verdict, ...] = (
@@ -45,205 +43,6 @@ CONVERGED = 10.0
 where a claim is about the optimum.
 """
 
-Found = Mapping[str, Results]
-"""The results of experiments by name."""
-
-
-BEST = 0.0
-"""In place of a C: that of the best validation score at the end of the runs of a contender."""
-
-
-class Runs(NamedTuple):
-    """The runs of a contender at one C (or at its ``BEST``), in a comparison of an experiment."""
-
-    experiment: str
-    comparison: str
-    label: str
-    c: float
-
-    def comparison_in(self, found: Found) -> Comparison | None:
-        """The comparison; None if it has not been run."""
-        results = found.get(self.experiment)
-        return None if results is None else results.comparisons.get(self.comparison)
-
-    def of(self, found: Found) -> tuple[Curve, ...]:
-        """The curves, one for each seed."""
-        comparison = self.comparison_in(found)
-        return () if comparison is None else comparison.runs(self.label, self.c_in(found))
-
-    def c_in(self, found: Found) -> float:
-        """The value of C; nan where the best is asked for and nothing was run."""
-        comparison = self.comparison_in(found)
-        if self.c != BEST or comparison is None:
-            return self.c
-        return comparison.best_c(self.label)
-
-
-class Curves(NamedTuple):
-    """The contenders of a comparison: ``Curves("multiclass", "digits")("EG", 10)`` are runs."""
-
-    experiment: str
-    comparison: str
-
-    def __call__(self, label: str, c: float) -> Runs:
-        return Runs(self.experiment, self.comparison, label, c)
-
-
-What = Literal[
-    "passes", "seconds", "passes to score", "last passes", "gap", "excess", "primal", "score",
-    "best score", "test", "c", "fall",
-]  # fmt: skip
-
-
-class Quantity(NamedTuple):
-    """A number of runs, the mean over seeds.
-
-    ``passes``, ``seconds``: effort until the primal is within ``to`` per cent of the best bound;
-    ``passes to score``: until the validation score is as good as ``to``; ``last passes``: of the
-    whole run; ``gap``, ``excess``, ``primal``: at its end, in per cent of the best bound, the
-    primal for each example; ``score``, ``best score``: of the validation part; ``test``: the score
-    of the test part; ``c``: the value of C; ``fall``: the most that the validation score gets worse
-    from one point to the next. Other names are details of the last model, for each example if
-    ``per_example``. ``over`` takes the least or the greatest number of any seed in place of the
-    mean.
-    """
-
-    runs: Runs
-    what: What | str
-    to: float = 1.0
-    per_example: bool = False
-    over: Literal["mean", "least", "greatest"] = "mean"
-
-    def value(self, found: Found) -> float:
-        """The number; nan where nothing was run."""
-        comparison, curves = self.runs.comparison_in(found), self.runs.of(found)
-        if comparison is None or not curves:
-            return math.nan
-        label, c = self.runs.label, self.runs.c_in(found)
-        if self.over == "mean":
-            return self._mean(comparison, label, c)
-        others = [run for run in comparison.curves if not any(run is own for own in curves)]
-        each = [self._mean(comparison._replace(curves=(*others, run)), label, c) for run in curves]
-        return min(each) if self.over == "least" else max(each)
-
-    def _mean(self, comparison: Comparison, label: str, c: float) -> float:
-        what = self.what
-        match what:
-            case "passes" | "seconds":
-                return comparison.effort(label, c, self.to, seconds=what == "seconds")
-            case "passes to score":
-                return comparison.effort_to_score(label, c, self.to)
-            case "last passes":
-                return comparison.mean(label, c, lambda run: run.points[-1].passes)
-            case "c":
-                return c
-            case "fall":
-                return comparison.mean(label, c, lambda run: _fall(run, comparison.sign))
-            case "excess":
-                return comparison.last_excess(label, c)
-            case "gap":
-                return comparison.mean(
-                    label, c, lambda run: 100 * run.points[-1].gap / abs(comparison.bound(run))
-                )
-            case "primal":
-                return comparison.mean(label, c, lambda run: run.points[-1].primal / comparison.n)
-            case "score":
-                return comparison.mean(label, c, lambda run: run.points[-1].score)
-            case "best score":
-                return comparison.best_score(label, c)
-            case "test":
-                return comparison.mean(
-                    label, c, lambda run: math.nan if run.test is None else run.test
-                )
-        examples = comparison.n if self.per_example else 1
-        return comparison.mean(label, c, lambda run: run.details.get(what, math.nan)) / examples
-
-
-def _fall(run: Curve, sign: int) -> float:
-    scores = [sign * point.score for point in run.points]
-    return max((one - other for one, other in itertools.pairwise(scores)), default=math.nan)
-
-
-class Number(NamedTuple):
-    """A number that a probe of an experiment found, by the keys that lead to it."""
-
-    experiment: str
-    keys: tuple[str, ...]
-
-    def value(self, found: Found) -> float:
-        """The number; nan where it is not there."""
-        place: Any = found[self.experiment].numbers if self.experiment in found else {}
-        for key in self.keys:
-            place = place.get(key, {}) if isinstance(place, Mapping) else {}
-        return float(place) if isinstance(place, int | float) else math.nan
-
-
-class Overtaking(NamedTuple):
-    """The passes after which ``first`` is for the first time at least as good as ``second`` was up
-    to then, by the primal or the validation score; the mean over seeds.
-    """
-
-    first: Runs
-    second: Runs
-    what: Literal["primal", "score"] = "primal"
-
-    def value(self, found: Found) -> float:
-        """The passes; infinite where it never is, nan where nothing was run."""
-        comparison = self.first.comparison_in(found)
-        others = {run.seed: run for run in self.second.of(found)}
-        pairs = [(run, others[run.seed]) for run in self.first.of(found) if run.seed in others]
-        if comparison is None or not pairs:
-            return math.nan
-        sign = -1 if self.what == "primal" else comparison.sign
-
-        def overtakes(run: Curve, other: Curve) -> float:
-            for point in run.points:
-                reached = [own for own in other.points if own.passes <= point.passes]
-                if (
-                    reached
-                    and sign * (getattr(point, self.what) - getattr(reached[-1], self.what)) >= 0
-                ):
-                    return point.passes
-            return math.inf
-
-        return fmean(overtakes(run, other) for run, other in pairs)
-
-
-class Combined(NamedTuple):
-    """The sum, the least or the greatest of several numbers. A sum needs all of them."""
-
-    how: Literal["sum", "least", "greatest"]
-    of: Sequence[Quantity | Number | float]
-
-    def value(self, found: Found) -> float:
-        """The number; nan where nothing was run."""
-        values = [value_of(value, found) for value in self.of]
-        if self.how == "sum":
-            return math.fsum(values)
-        known = [value for value in values if not math.isnan(value)]
-        return (min if self.how == "least" else max)(known, default=math.nan)
-
-
-Value = Quantity | Number | Overtaking | Combined | float
-"""A number that is measured, or one that the paper gives."""
-
-
-def parts_of(value: Value | Runs) -> Iterator[Quantity | Number | Runs | float]:
-    """The runs and numbers that a number is made of."""
-    match value:
-        case Combined():
-            for part in value.of:
-                yield from parts_of(part)
-        case Overtaking():
-            yield from (value.first, value.second)
-        case _:
-            yield value
-
-
-def value_of(value: Value, found: Found) -> float:
-    """The number; nan where it was not measured."""
-    return float(value) if isinstance(value, int | float) else value.value(found)
-
 
 class Judged(NamedTuple):
     """Whether a rule holds (None: undecided, ``why``), and what was found, in figures."""
@@ -253,20 +52,23 @@ class Judged(NamedTuple):
     why: str = ""
 
 
+Goal = Literal["passes", "seconds", "passes to score", "seconds to score", "passes to its score"]
+
+
 class Sooner(NamedTuple):
-    """``first`` needs at most ``share`` of the effort of ``second`` until it is within ``to`` per
+    """``first`` needs less than ``share`` of the effort of ``second`` until it is within ``to`` per
     cent of the best bound. One that never gets there is slower than one that does.
 
-    With ``passes to score`` the goal is a score, ``to``; with ``passes to its score`` that with
-    which ``second`` ends, or one that is worse by ``to`` points. ``before`` are passes of
-    ``second`` that its curve does not show, such as those that tried learning rates.
+    With ``passes to score`` and ``seconds to score`` the goal is a score, ``to``; with ``passes to
+    its score`` that with which ``second`` ends, or one that is worse by ``to`` points. ``before``
+    are passes of ``second`` that its curve does not show, such as those that tried learning rates.
     """
 
     case: str
     first: Runs
     second: Runs
     to: float = 1.0
-    by: Literal["passes", "seconds", "passes to score", "passes to its score"] = "passes"
+    by: Goal = "passes"
     share: float = 1.0
     before: float = 0.0
 
@@ -274,14 +76,15 @@ class Sooner(NamedTuple):
     def rule(self) -> str:
         """The rule in words."""
         goal = f"{self.to:g} %"
-        if self.by == "passes to score":
-            goal = "the score"
+        if self.by in ("passes to score", "seconds to score"):
+            goal = f"a score of {self.to:g}"
         elif self.by == "passes to its score":
             goal = f"within {self.to:g} points of the last score of {self.second.label}"
-        unit = "CPU seconds" if self.by == "seconds" else "passes"
+        unit = "CPU seconds" if self.by.startswith("seconds") else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
         before = f" + {self.before:g}" if self.before else ""
-        return f"{unit} to {goal}: {self.first.label} < {share}{self.second.label}{before}"
+        one, other = _names(self.first, self.second)
+        return f"{unit} to {goal}: {one} < {share}{other}{before}"
 
     def judge(self, found: Found) -> Judged:
         """Compare the efforts."""
@@ -331,18 +134,20 @@ class Within(NamedTuple):
 
 class Better(NamedTuple):
     """``first`` ends with a better score than ``second``, by more than chance (p up to 0.05).
-    Scores are judged only at ``CONVERGED``, unless the claim is about models ``as_they_end``.
+    Scores are judged only at ``CONVERGED``, unless the claim is about models ``as_they_end``, or
+    about the ``first`` as it ends.
     """
 
     case: str
     first: Runs
     second: Runs
-    as_they_end: bool = False
+    as_they_end: bool | Literal["first"] = False
 
     @property
     def rule(self) -> str:
         """The rule in words."""
-        return f"{self.first.label} better than {self.second.label}, p ≤ {SIGNIFICANT:g}"
+        one, other = _names(self.first, self.second)
+        return f"{one} better than {other}, p ≤ {SIGNIFICANT:g}"
 
     def judge(self, found: Found) -> Judged:
         """The paired test."""
@@ -365,12 +170,13 @@ class NoDifference(NamedTuple):
     first: Runs
     second: Runs
     margin: float = 0.5
-    as_they_end: bool = False
+    as_they_end: bool | Literal["first"] = False
 
     @property
     def rule(self) -> str:
         """The rule in words."""
-        return f"{self.first.label} and {self.second.label} within {self.margin:g} points"
+        one, other = _names(self.first, self.second)
+        return f"{one} and {other} within {self.margin:g} points"
 
     def judge(self, found: Found) -> Judged:
         """The paired interval."""
@@ -442,6 +248,8 @@ class Above(NamedTuple):
         if math.isnan(one) or math.isnan(other):
             return Judged(None, "-", NOT_RUN)
         text = f"{figure(one)} / {figure(other)}"
+        if math.isinf(one) and math.isinf(other):
+            return Judged(None, text, "neither gets there")
         return Judged(one > self.factor * other, text)
 
 
@@ -460,6 +268,20 @@ class Claim(NamedTuple):
     rules: Sequence[Rule]
     place: str = ""
     finding: str = ""
+
+
+Said = Mapping[str, Sequence[Rule]]
+"""What a paper says -> the rules that judge it."""
+
+
+def claims(said: Said, place: str = "") -> list[Claim]:
+    """The claims of one place."""
+    return [Claim(says, rules, place) for says, rules in said.items()]
+
+
+def placed(said: Mapping[str, Said]) -> list[Claim]:
+    """The claims of several places: place -> its claims."""
+    return [own for place, rules in said.items() for own in claims(rules, place)]
 
 
 class Judgement(NamedTuple):
@@ -494,15 +316,22 @@ def figure(value: float, form: str = ".3g") -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else format(value, form)
 
 
+def _names(first: Runs, second: Runs) -> tuple[str, str]:
+    """The labels; of one contender at two values of C what tells them apart."""
+    if first.label != second.label or first.comparison != second.comparison:
+        return first.label, second.label
+    return f"{first.label} at the first C", "at the second"
+
+
 def _paired(
-    first: Runs, second: Runs, found: Found, as_they_end: bool
+    first: Runs, second: Runs, found: Found, as_they_end: bool | Literal["first"]
 ) -> PairedDifference | Judged:
     """The paired comparison of what is right, of which more is better also where the score is an
     error; or why there is none.
     """
     if not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
-    for runs in () if as_they_end else (first, second):
+    for runs in {True: (), "first": (second,), False: (first, second)}[as_they_end]:
         excess = Quantity(runs, "excess").value(found)
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")

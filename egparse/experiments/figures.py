@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from PIL import Image
 
-from egparse.experiments.claims import Found, Runs
+from egparse.experiments.quantities import Found, Runs
 from egparse.experiments.record import Comparison, Curve
 from egparse.experiments.sections import Panel
 
@@ -26,7 +26,7 @@ _MARKERS = "osv^Dx+*"
 _STYLES = ("-", "-.", ":")
 """Of lines whose colours come round again."""
 _PNG_COLOURS = 128  # an indexed picture is a third the size of one in full colour
-_COLUMNS = 3
+_COLUMNS = 2
 _FLOOR = 1e-4  # per cent: smaller distances from the optimum are drawn at this height
 _WIDTH, _HEIGHT = 5.2, 3.7  # inches a panel
 _FEW_LINES = 6
@@ -47,16 +47,16 @@ class _Line(NamedTuple):
 def draw(panels: Sequence[Panel], found: Found) -> bytes:
     """The figure as PNG; the same panels give the same bytes."""
     style: Any = {
-        "font.size": 9,
-        "axes.titlesize": 10,
-        "legend.fontsize": 7.5,
+        "font.size": 10,
+        "axes.titlesize": 11,
+        "legend.fontsize": 8.5,
         "axes.spines.top": False,
         "axes.spines.right": False,
         "axes.grid": True,
         "grid.alpha": 0.3,
     }
     with rc_context(style):
-        columns = 2 if len(panels) == 4 else min(_COLUMNS, len(panels))
+        columns = min(_COLUMNS, len(panels))
         rows = math.ceil(len(panels) / columns)
         figure = Figure(figsize=(_WIDTH * columns, _HEIGHT * rows), layout="constrained")
         for place, panel in enumerate(panels):
@@ -85,7 +85,9 @@ def _lines(panel: Panel, found: Found) -> Iterator[_Line]:
         if comparison is None or not curves:
             continue
         name = _name(runs._replace(c=runs.c_in(found)), several_labels, several_c)
-        kinds = ("primal", "dual") if panel.y == "objective" else (panel.y,)
+        kinds: tuple[str, ...] = (panel.y,)
+        if panel.y == "objective":
+            kinds = ("primal",) if runs.label in panel.primal_alone else ("primal", "dual")
         for kind in kinds:
             efforts = [getattr(point, panel.x) for point in curves[0].points]
             heights = _heights(kind, comparison, curves[0])

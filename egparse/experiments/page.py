@@ -11,27 +11,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from egparse.experiments.claims import (
+    NOT_RUN,
     VERDICTS,
     Above,
     Better,
     Claim,
-    Found,
     Judged,
     Judgement,
     Linear,
     NoDifference,
-    Number,
-    Quantity,
     Rule,
-    Runs,
     Sooner,
-    Value,
     Within,
     figure,
     judge,
-    parts_of,
-    value_of,
 )
+from egparse.experiments.quantities import Found, Number, Quantity, Runs, Value, parts_of, value_of
 from egparse.experiments.record import Curve
 from egparse.experiments.sections import Paper, Printed, Section
 
@@ -122,7 +117,7 @@ def _findings(every: Sequence[Judgement]) -> str:
     if not found:
         return ""
     items = [
-        _filled(f"- {own.claim.finding} (The paper: {own.claim.says}) {_cases(own)}.", "  ")
+        _filled(f"- {own.claim.finding} The paper: {own.claim.says} Found: {_decided(own)}.", "  ")
         for own in found
     ]
     return "\n\n".join(["## Findings against the papers", "\n".join(items)])
@@ -132,12 +127,14 @@ def _overview(papers: Sequence[Paper], judged: dict[str, list[list[Judgement]]])
     rows = [("Paper", "Figure or table", "Claims")]
     for paper in papers:
         *sections, further = judged[paper.key]
-        for section, own in zip(paper.sections, sections, strict=True):
-            link = f"[{section.place}](#{_anchor(_heading(section))})"
-            rows.append((paper.title.split(":")[0], link, verdicts_in_words(own)))
+        own = [
+            (f"[{section.place}](#{_anchor(_heading(section))})", verdicts_in_words(judgements))
+            for section, judgements in zip(paper.sections, sections, strict=True)
+        ]
         if further:
-            link = "[smaller claims](#smaller-claims)"
-            rows.append((paper.title.split(":")[0], link, verdicts_in_words(further)))
+            own.append(("[smaller claims](#smaller-claims)", verdicts_in_words(further)))
+        names = (paper.title.split(":")[0], *[""] * len(own))
+        rows += [(name, *row) for name, row in zip(names, own, strict=False)]
     every = [own for groups in judged.values() for group in groups for own in group]
     head = f"All {len(every)} claims: {verdicts_in_words(every)}."
     return "\n\n".join(["## Overview", head, "\n".join(_rows(rows))])
@@ -154,7 +151,8 @@ def _anchor(heading: str) -> str:
 
 
 def _section(section: Section, judgements: Sequence[Judgement], name: str, found: Found) -> str:
-    parts = [f"### {_heading(section)}", _filled(section.says)]
+    says = section.says or " ".join(own.claim.says for own in judgements)
+    parts = [f"### {_heading(section)}", _filled(says)]
     if section.panels:
         parts.append(f"![{_heading(section)}]({name}.png)")
     if section.printed is not None:
@@ -192,9 +190,18 @@ def _rules(own: Judgement) -> str:
     return "; ".join(dict.fromkeys(rule.rule for rule, _ in own.cases))
 
 
+def _decided(own: Judgement) -> str:
+    """The cases that hold or do not, with their numbers; ✗ marks those that do not hold."""
+    return "; ".join(_case(*case) for case in own.cases if case[1].holds is not None)
+
+
 def _cases(own: Judgement) -> str:
-    """The cases with their numbers; those that do not hold are marked ✗, undecided ones ?."""
-    return "; ".join(_case(rule, judged) for rule, judged in own.cases)
+    """All cases with their numbers; undecided ones are marked ?, those that were not run are named
+    last.
+    """
+    missing = [rule.case for rule, judged in own.cases if judged.why == NOT_RUN]
+    rest = [_case(rule, judged) for rule, judged in own.cases if judged.why != NOT_RUN]
+    return "; ".join([*rest, *([f"not run: {', '.join(missing)} ?"] if missing else [])])
 
 
 def _case(rule: Rule, judged: Judged) -> str:

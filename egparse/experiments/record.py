@@ -5,7 +5,7 @@ after each pass, and what the runs on one problem say together.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference, paired_differences
+from egparse.learners.losses import Loss
 from egparse.types import Longs
 
 
@@ -92,21 +93,34 @@ class Comparison(NamedTuple):
             if curve.label == label and math.isclose(curve.c, c, rel_tol=1e-3) and curve.points
         )
 
-    def bound(self, curve: Curve) -> float:
-        """The best lower bound of the optimum of the problem that this curve is about: the greatest
-        dual value that any learner reached. If none has a dual, it is the lowest primal instead,
-        which is no bound.
+    def rivals(self, loss: Loss, c: float, seed: int) -> tuple[Curve, ...]:
+        """The runs on the same problem with the same objective."""
+        return tuple(
+            one
+            for one in self.curves
+            if (one.beta, one.gamma) == (loss.beta, loss.gamma)
+            and math.isclose(one.c, c, rel_tol=1e-3)
+            and (one.seed == seed or not self.split_by_seed)
+        )
+
+    def greatest_dual(self, loss: Loss, c: float, seed: int) -> float:
+        """A lower bound of the optimum: the greatest dual value that any learner reached, or one
+        that was computed before the runs (``details["optimum"]``); -inf without any.
         """
-        rivals = [
-            rival
-            for rival in self.curves
-            if (rival.beta, rival.gamma) == (curve.beta, curve.gamma)
-            and math.isclose(rival.c, curve.c, rel_tol=1e-3)
-            and (rival.seed == curve.seed or not self.split_by_seed)
-        ]
-        duals = [point.dual for rival in rivals for point in rival.points]
-        known = [dual for dual in (*duals, curve_bound(curve)) if math.isfinite(dual)]
-        return max(known) if known else min(p.primal for one in rivals for p in one.points)
+        rivals = self.rivals(loss, c, seed)
+        duals = [point.dual for one in rivals for point in one.points]
+        known = [float(one.details["optimum"]) for one in rivals if "optimum" in one.details]
+        return max((*duals, *known), default=-math.inf)
+
+    def bound(self, curve: Curve) -> float:
+        """The best lower bound of the optimum of the problem that this curve is about. If no
+        learner has a dual, it is the lowest primal instead, which is no bound.
+        """
+        objective = Loss(curve.beta, curve.gamma), curve.c, curve.seed
+        bound = self.greatest_dual(*objective)
+        if bound > -math.inf:
+            return bound
+        return min(point.primal for one in self.rivals(*objective) for point in one.points)
 
     def excesses(self, curve: Curve) -> list[float]:
         """How far the primal is above the best lower bound at each point, in per cent of it."""
@@ -114,41 +128,6 @@ class Comparison(NamedTuple):
         if not bound:
             return [math.nan] * len(curve.points)
         return [100.0 * (point.primal - bound) / abs(bound) for point in curve.points]
-
-    def mean(self, label: str, c: float, figure: Callable[[Curve], float]) -> float:
-        """A figure of each run of a contender at one C, the mean over seeds; nan without runs."""
-        found = [figure(run) for run in self.runs(label, c)]
-        return fmean(found) if found else math.nan
-
-    def effort(self, label: str, c: float, per_cent: float, *, seconds: bool = False) -> float:
-        """The passes (or CPU seconds) until the primal is first within so many per cent of the best
-        bound, the mean over seeds; inf if a run never is; nan without runs.
-        """
-
-        def first(run: Curve) -> float:
-            for point, excess in zip(run.points, self.excesses(run), strict=True):
-                if excess <= per_cent:
-                    return point.seconds if seconds else point.passes
-            return math.inf
-
-        return self.mean(label, c, first)
-
-    def effort_to_score(
-        self, label: str, c: float, score: float, *, seconds: bool = False
-    ) -> float:
-        """The passes (or CPU seconds) until the validation score is first as good as ``score``."""
-
-        def first(run: Curve) -> float:
-            for point in run.points:
-                if self.sign * point.score >= self.sign * score:
-                    return point.seconds if seconds else point.passes
-            return math.inf
-
-        return self.mean(label, c, first)
-
-    def last_excess(self, label: str, c: float) -> float:
-        """The excess of the last primal over the best bound, in per cent."""
-        return self.mean(label, c, lambda run: self.excesses(run)[-1])
 
     def best_c(self, label: str) -> float:
         """The C at which a contender ends with the best validation score, by the seeds that were
@@ -164,12 +143,6 @@ class Comparison(NamedTuple):
         }
         return max(ended, key=lambda c: ended[c]) if ended else math.nan
 
-    def best_score(self, label: str, c: float) -> float:
-        """The best validation score of any pass."""
-        return self.mean(
-            label, c, lambda run: self.sign * max(self.sign * point.score for point in run.points)
-        )
-
 
 def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | None:
     """The runs of two contenders on the same examples, one for each seed, of one comparison or of
@@ -181,11 +154,6 @@ def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | N
     if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
         return None
     return _difference((counts[0] * len(other)).tobytes(), (counts[1] * len(one)).tobytes())
-
-
-def curve_bound(curve: Curve) -> float:
-    """A lower bound of the optimum that was computed before the run (``details["optimum"]``)."""
-    return float(curve.details.get("optimum", -math.inf))
 
 
 def _summed(runs: Sequence[Curve]) -> Longs | None:

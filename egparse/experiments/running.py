@@ -29,7 +29,7 @@ _CALLS = 3
 """At most so many calls of ``iterate`` for each pass, so that a learner whose passes do no work
 comes to an end.
 """
-_QUICK_PASSES, _QUICK_SECONDS, _QUICK_CONSTANTS = 12, 0.2, 2
+_QUICK_PASSES, _QUICK_SECONDS = 12, 0.2
 
 
 class Budget(NamedTuple):
@@ -89,28 +89,27 @@ class Plan(NamedTuple):
         """The plan with what the request asks for in its place; a quick one has few values of C,
         few passes and one seed.
         """
-        plan, budget = self, self.budget
+        passes, seconds = request.iterations or math.inf, request.seconds or math.inf
+        plan, cut = self, bool(request.quick or request.iterations or request.seconds)
         if request.quick:
-            own = tuple(self.constants)
-            few = own[:: max(1, len(own) - 1)] if len(own) > 1 else own
-            plan = plan._replace(constants=few[:_QUICK_CONSTANTS], seeds=1)
-            budget = _at_most(budget, _QUICK_PASSES, _QUICK_SECONDS)
-        if request.iterations or request.seconds:
-            budget = _at_most(
-                budget, request.iterations or math.inf, request.seconds or math.inf
-            )._replace(
-                passes=request.iterations or budget.passes,
-                seconds=request.seconds or budget.seconds,
+            passes, seconds = min(passes, _QUICK_PASSES), min(seconds, _QUICK_SECONDS)
+            ends = tuple(dict.fromkeys((self.constants[0], self.constants[-1])))
+            plan = self._replace(constants=ends, seeds=1)
+        # a plan takes what is asked for, its contenders with budgets of their own no more than that
+        budget = self.budget._replace(
+            passes=min(request.iterations or self.budget.passes, passes),
+            seconds=min(request.seconds or self.budget.seconds, seconds),
+        )
+        contenders = [
+            one._replace(
+                budget=one.budget
+                and one.budget._replace(
+                    passes=min(one.budget.passes, passes), seconds=min(one.budget.seconds, seconds)
+                ),
+                trial=min(one.trial, passes, 1.0 if cut else math.inf),
             )
-        contenders = list(plan.contenders)
-        if request.quick or request.iterations or request.seconds:
-            contenders = [
-                one._replace(
-                    budget=one.budget and _at_most(one.budget, budget.passes, budget.seconds),
-                    trial=min(one.trial, budget.passes, 1.0 if request.seconds else math.inf),
-                )
-                for one in contenders
-            ]
+            for one in plan.contenders
+        ]
         return plan._replace(
             contenders=contenders,
             constants=request.constants or plan.constants,
@@ -280,16 +279,7 @@ def _run_chain(
     if contender.warm:
         yield from _trace_path(setup, contender, config, budget, [c for _, c in chain])
         return
-    empty = Curve("", "", {}, config.beta, config.gamma, c, seed, (), "")
-    rivals = found._replace(curves=(*found.curves, empty))
-    duals = [
-        point.dual
-        for rival in rivals.curves
-        if (rival.beta, rival.gamma, rival.c) == (config.beta, config.gamma, c)
-        and (rival.seed == seed or not plan.split_by_seed)
-        for point in rival.points
-    ]
-    bound = max(duals, default=-math.inf)
+    bound = found.greatest_dual(config.loss, c, seed)
     if setup.optimum is not None:
         bound = max(bound, setup.optimum(c))
     yield trace(setup, _tuned(setup, contender, config), config, budget, bound)
@@ -305,16 +295,17 @@ def _trace_path(
     """The curves of a path over C with warm starts, as each C is solved."""
     setup.problem.reset()
     learner: Any = build(contender.learner, setup.problem, config, **contender.options)
-    ratio = constants[1] / constants[0] if len(constants) > 1 else 0.7
     path = PathConfig(
         c_from=constants[0],
         c_to=constants[-1],
-        decay=ratio,
+        decay=constants[1] / constants[0] if len(constants) > 1 else 0.7,
         gap=budget.gap,
         iterations=int(budget.passes),
         rates="kept",
         gap_of="primal",
     )
+    if len(path.constants) < len(constants) or not np.allclose(path.constants, constants):
+        raise EgparseError(f"expected a path of C that falls by one factor, got {list(constants)}")
     for solved in follow(learner, learner.initialise(setup.gold_theta), path):
         record = _Recorder(setup, contender, replace(config, c=solved.c))
         record.add(solved, solved.cpu_seconds, solved.scale)
@@ -355,10 +346,6 @@ def _compile(plan: Plan, setup: Setup) -> None:
 
 def _described(setup: Setup, plan: Plan) -> Comparison:
     return Comparison(setup.n, setup.score_name, setup.sign, setup.facts, (), plan.split_by_seed)
-
-
-def _at_most(budget: Budget, passes: float, seconds: float) -> Budget:
-    return budget._replace(passes=min(budget.passes, passes), seconds=min(budget.seconds, seconds))
 
 
 def _reason(points: list[Point], calls: int, bound: float, budget: Budget) -> str:

@@ -4,10 +4,11 @@ of a paper, with its claims, panels and printed numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from egparse.experiments.claims import Claim, Runs, Value
+from egparse.experiments.claims import Claim, Said, claims
+from egparse.experiments.quantities import Runs, Value
 
 Height = Literal["primal", "objective", "score", "excess", "gap"]
 
@@ -16,7 +17,8 @@ class Panel(NamedTuple):
     """One set of axes. ``runs`` are the lines. ``y`` is what is drawn for each point: the primal,
     primal and dual (dashed), the score, the excess of the primal over the best bound or the duality
     gap (both in per cent of the bound); objectives are for each example. ``x_range``, ``y_range``
-    limit the axes, as in the paper where it prints them.
+    limit the axes, as in the paper where it prints them. The dual of ``primal_alone``, by their
+    labels, is not drawn: of learners that do not raise it.
     """
 
     title: str
@@ -26,6 +28,7 @@ class Panel(NamedTuple):
     log_x: bool = False
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
+    primal_alone: Sequence[str] = ()
 
 
 class Printed(NamedTuple):
@@ -39,17 +42,22 @@ class Printed(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A figure or table of a paper. ``says`` is its claim in one sentence; ``departs`` says where
-    we differ, in a sentence or two.
+    """A figure or table of a paper. ``says`` is its caption's claim in one sentence, where that is
+    more than what is ``claimed``. ``departs`` says where we differ, in a sentence or two.
     """
 
     place: str
     title: str
     says: str
-    claims: Sequence[Claim]
+    claimed: Sequence[Claim] | Said
     panels: Sequence[Panel] = ()
     printed: Printed | None = None
     departs: str = ""
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """The claims with their rules."""
+        return claims(self.claimed) if isinstance(self.claimed, Mapping) else self.claimed
 
 
 class Paper(NamedTuple):

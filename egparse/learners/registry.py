@@ -168,7 +168,7 @@ LEARNERS: dict[str, Entry] = {
         shards=True,
     ),
     "sdca": Entry(
-        "egparse.experiments.learners.sdca:SDCA",
+        "egparse.learners.sdca:SDCA",
         "dual coordinate ascent that remembers its dual variables, any loss of the family "
         "(Shalev-Shwartz & Zhang 2013; Lacoste-Julien et al. 2013)",
         continues=True,
@@ -196,21 +196,8 @@ LEARNERS: dict[str, Entry] = {
         continues=True,
         distributions=True,
     ),
-    "sag": Entry(
-        "egparse.experiments.learners.sag:SAG",
-        "stochastic average gradient, or SAGA, with line search and non-uniform sampling "
-        "(Schmidt et al. 2015; Defazio et al. 2014)",
-        continues=True,
-    ),
-    "adagrad": Entry(
-        "egparse.experiments.learners.adagrad:AdaGrad",
-        "stochastic gradient descent with a learning rate for every weight, any loss (Duchi et "
-        "al. 2011)",
-        continues=True,
-        distributions=True,
-    ),
     "lbfgs": Entry(
-        "egparse.experiments.learners.quasi_newton:LBFGS",
+        "egparse.experiments.learners.quasi_newton:QuasiNewton",
         "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)",
         continues=True,
         distributions=True,
@@ -272,23 +259,6 @@ LEARNERS: dict[str, Entry] = {
         "egparse.experiments.learners.maxent.tron:TrustRegionNewton",
         "trust region Newton, multiclass (Lin, Weng & Keerthi 2008)",
         fits=MULTICLASS,
-    ),
-    "dual-cd": Entry(
-        "egparse.experiments.learners.maxent.dual_cd:DualCoordinateDescent",
-        "coordinate descent on the dual, multiclass (Yu, Huang & Lin 2011)",
-        fits=MULTICLASS,
-    ),
-    "hmm": Entry(
-        "egparse.experiments.learners.counting:HMM",
-        "hidden Markov model by counting, sequences (McDonald 2009)",
-        fits=("sequences",),
-        regularised=False,
-    ),
-    "naive-bayes": Entry(
-        "egparse.experiments.learners.counting:NaiveBayes",
-        "naive Bayes by counting, multiclass (McDonald 2009)",
-        fits=MULTICLASS,
-        regularised=False,
     ),
 }
 """Name -> learner; first those of the core."""

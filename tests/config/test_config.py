@@ -127,7 +127,6 @@ WITHOUT_EFFECT = [
     ("jackknife.folds=0", "jackknife.passes=2"),
     ("jackknife.folds=1", "jackknife.c=2"),
     ("parser.learner=perceptron", "parser.c=2"),
-    ("upos.learner=hmm", "upos.c=2"),
 ]
 """Pairs of a setting, and another that has no effect beside it."""
 

@@ -7,8 +7,8 @@ from house.package import ROOT
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
 from egparse.experiments.catalogue import EXPERIMENTS, PAGE, PAPERS, results_in
-from egparse.experiments.claims import Found
 from egparse.experiments.page import page
+from egparse.experiments.quantities import Found
 
 FOLDER = ROOT / "docs" / "experiments"
 

@@ -12,24 +12,26 @@ import numpy as np
 import pytest
 
 from egparse.experiments.claims import (
-    BEST,
     NOISE,
     NOT_RUN,
     Above,
     Better,
     Claim,
-    Combined,
-    Curves,
     Linear,
     NoDifference,
+    Rule,
+    Sooner,
+    Within,
+    judge,
+)
+from egparse.experiments.quantities import (
+    BEST,
+    Combined,
+    Curves,
     Number,
     Overtaking,
     Quantity,
-    Rule,
-    Sooner,
     Value,
-    Within,
-    judge,
     value_of,
 )
 from egparse.experiments.record import Comparison, Curve, Point
@@ -131,48 +133,45 @@ def test_within_and_above(rule: Within | Above, holds: bool | None) -> None:
 MANY = right([9, 8, 9, 7, 9, 8] * 20)
 FEW = right([6, 5, 7, 6, 6, 4] * 20)
 MIXED = right([8, 9, 8, 8, 8, 9] * 20)
-NEAR = [1.0, 0.5]
+A, B = OF("A", 1), OF("B", 1)
+
+
+def pair(first: Any, second: Any, excess: float = 1.0) -> dict[str, Results]:
+    """Runs whose score is an error, of which less is better: what counts is what is right."""
+    one, other = curve("A", [excess], outcomes=first), curve("B", [1.0], outcomes=second)
+    return found(one, other, sign=-1)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "holds"),
-    [(MANY, FEW, True), (FEW, MANY, False), (MANY, MIXED, None), (MANY, None, None)],
-)
-def test_better(first: Any, second: Any, holds: bool | None) -> None:
-    runs = found(curve("A", NEAR, outcomes=first), curve("B", NEAR, outcomes=second), sign=-1)
-    judged = Better("", OF("A", 1), OF("B", 1)).judge(runs)
-    assert judged.holds is holds  # of what is right, also where the score is an error
-    assert judged.why == ("" if holds is not None else NOT_RUN if second is None else NOISE)
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "margin", "holds"),
+    ("rule", "first", "second", "holds", "why"),
     [
-        (MANY, MIXED, 3.0, True),
-        (MANY, MIXED, 0.1, None),
-        (MANY, FEW, 3.0, False),
-        (FEW, MANY, 3.0, False),
+        (Better("", A, B), MANY, FEW, True, ""),
+        (Better("", A, B), FEW, MANY, False, ""),
+        (Better("", A, B), MANY, MIXED, None, NOISE),
+        (Better("", A, B), MANY, None, None, NOT_RUN),
+        (NoDifference("", A, B, 3.0), MANY, MIXED, True, ""),
+        (NoDifference("", A, B, 0.1), MANY, MIXED, None, NOISE),
+        (NoDifference("", A, B, 3.0), MANY, FEW, False, ""),
+        (NoDifference("", A, B, 3.0), FEW, MANY, False, ""),
     ],
 )
-def test_no_difference(first: Any, second: Any, margin: float, holds: bool | None) -> None:
-    runs = found(curve("A", NEAR, outcomes=first), curve("B", NEAR, outcomes=second))
-    assert NoDifference("", OF("A", 1), OF("B", 1), margin).judge(runs).holds is holds
-
-
-@pytest.mark.parametrize("kind", [Better, NoDifference])
-def test_scores_far_from_the_optimum_are_not_judged(kind: Any) -> None:
-    runs = found(curve("A", [12.0], outcomes=MANY), curve("B", NEAR, outcomes=FEW))
-    judged = kind("", OF("A", 1), OF("B", 1)).judge(runs)
-    assert judged.holds is None
-    assert "12 % above" in judged.why
-    assert kind("", OF("A", 1), OF("B", 1), as_they_end=True).judge(runs).holds is not None
+def test_paired(
+    rule: Better | NoDifference, first: Any, second: Any, holds: bool | None, why: str
+) -> None:
+    judged = rule.judge(pair(first, second))
+    assert (judged.holds, judged.why) == (holds, why)
+    if second is not None:
+        far = rule.judge(pair(first, second, excess=12.0))
+        assert (far.holds, far.why) == (None, "A ends 12 % above the bound")
+        ended = rule._replace(as_they_end=True).judge(pair(first, second, excess=12.0))
+        assert ended == judged
 
 
 def test_seeds_weigh_alike_and_comparisons_may_differ() -> None:
-    runs = found(*(curve("A", NEAR, seed, outcomes=MANY) for seed in (1, 2)))
-    other = found(curve("B", NEAR, outcomes=FEW))["e"].comparisons["c"]
+    runs = found(*(curve("A", [1.0], seed, outcomes=MANY) for seed in (1, 2)))
+    other = pair(None, FEW)["e"].comparisons["c"]
     both = {"e": runs["e"]._replace(comparisons={**runs["e"].comparisons, "d": other})}
-    judged = Better("", OF("A", 1), Curves("e", "d")("B", 1)).judge(both)
+    judged = Better("", A, Curves("e", "d")("B", 1)).judge(both)
     assert judged.holds is True
     assert judged.found.startswith("83.33 / 56.67")
 
@@ -210,7 +209,7 @@ def test_other_numbers() -> None:
         Quantity(OF("late", 1), "primal"): 10.01,
         Quantity(OF("late", 1), "gap"): 0.2,
         Quantity(OF("late", 1), "c"): 1.0,
-        Quantity(OF("late", BEST), "score"): 55.0,
+        Quantity(OF("fast", BEST), "c"): 2.0,
         Overtaking(OF("late", 1), OF("slow", 1)): 3.0,
         Combined("sum", (2.0, Quantity(fast, "passes"))): 5.0,
         Combined("greatest", (2.0, Quantity(OF("none", 1), "passes"))): 2.0,
@@ -218,15 +217,9 @@ def test_other_numbers() -> None:
     assert {value: value_of(value, runs) for value in values} == pytest.approx(values)
 
 
-def test_the_best_c_is_that_of_the_best_score() -> None:
-    weak, strong = curve("A", [1.0], scores=[70.0]), curve("A", [1.0], scores=[80.0], c=2.0)
-    assert value_of(Quantity(OF("A", BEST), "c"), found(weak, strong)) == 2.0
-    assert value_of(Quantity(OF("A", BEST), "c"), found(weak, strong, sign=-1)) == 1.0
-
-
 MISSING = Above("", Number("e", ("none",)), 1.0)
 YES, NO = Above("", 2.0, 1.0), Above("", 1.0, 2.0)
-NOISY = Better("", OF("A", 1), OF("B", 1))
+NOISY = Better("", A, B)
 
 
 @pytest.mark.parametrize(
@@ -241,5 +234,4 @@ NOISY = Better("", OF("A", 1), OF("B", 1))
     ],
 )
 def test_verdicts(rules: list[Rule], verdict: str) -> None:
-    runs = found(curve("A", NEAR, outcomes=MANY), curve("B", NEAR, outcomes=MIXED))
-    assert judge(Claim("it is said", rules), runs).verdict == verdict
+    assert judge(Claim("it is said", rules), pair(MANY, MIXED)).verdict == verdict

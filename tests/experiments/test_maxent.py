@@ -20,19 +20,18 @@ from hypothesis import strategies as st
 from learners.slices import sequence
 from learners.small_problems import sequences, trees
 from properties import examples
+from scipy.integrate import quad
 from scipy.optimize import brentq, minimize
 from tolerances import bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
 from egparse.experiments.learners.maxent import learner as base
-from egparse.experiments.learners.maxent.dual_cd import mass_at, solve
 from egparse.experiments.learners.maxent.features import hessian_product, loss_and_expectations
-from egparse.experiments.learners.maxent.optimum import certified_optimum
 from egparse.experiments.learners.maxent.probes import METHODS, newton_costs, step_reductions
 from egparse.experiments.learners.maxent.steps import scaled_step
+from egparse.experiments.learners.maxent.tron import certified_optimum
 from egparse.experiments.problems import samples, words
 from egparse.experiments.problems.classification import ClassifierProblem
-from egparse.experiments.problems.samples import Sample
 from egparse.experiments.request import Request
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import LOG_LINEAR
@@ -41,7 +40,7 @@ from egparse.learners.registry import build
 from egparse.sentences import Sentence
 from egparse.types import Floats
 
-NAMES = ("gis", "iis", "scgis", "cd", "cd-exact", "tron", "dual-cd")
+NAMES = ("gis", "iis", "scgis", "cd", "cd-exact", "tron")
 SEEDS = st.integers(0, 10_000)
 CONSTANTS = st.sampled_from([0.1, 1.0, 10.0])
 
@@ -119,26 +118,22 @@ class WrittenOut:
         )  # fmt: skip
         return float(found.fun)
 
-    def bounds(self, w: Floats, t: int) -> dict[str, Callable[[float], float]]:
-        """A_t(z) of the methods at w, section 2.2."""
-        p, f, c = self.probabilities(w), self.f[:, :, t], self.c
-        totals = self.f.sum(axis=2)
-        inner = (p * f).sum()
+    def slope(self, name: str, w: Floats, t: int) -> Callable[[float], float]:
+        """A'_t(z) of a method at w, eq. 12 and 13."""
+        p, f, unit = self.probabilities(w), self.f, np.eye(len(w))[t]
+        exponents = {"gis": f.sum(axis=2).max(), "scgis": self.greatest[t], "iis": f.sum(axis=2)}
 
-        def of(rate: float) -> Callable[[float], float]:
-            return lambda z: np.expm1(z * rate) / rate * inner + prior(z)
+        def slope(z: float) -> float:
+            if name == "cd":
+                return float(self.gradient(w + z * unit)[t])
+            expected = (p * f[:, :, t] * np.exp(z * exponents[name])).sum()
+            return float(expected + self.c * (w[t] + z) - self.observed[t])
 
-        def prior(z: float) -> float:
-            return float(c / 2 * (2 * w[t] * z + z * z) - z * self.observed[t])
+        return slope
 
-        def iis(z: float) -> float:
-            rate = np.where(totals > 0, totals, 1.0)
-            return float((p * f * np.expm1(z * rate) / rate).sum()) + prior(z)
-
-        def cd(z: float) -> float:
-            return self.objective(w + z * np.eye(len(w))[t]) - self.objective(w)
-
-        return {"gis": of(totals.max()), "scgis": of(self.greatest[t] or 1.0), "iis": iis, "cd": cd}
+    def change(self, w: Floats, t: int, z: float) -> float:
+        """A_CD(z)."""
+        return self.objective(w + z * np.eye(len(w))[t]) - self.objective(w)
 
     def passed(self, name: str, w: Floats) -> Floats:
         """w after a pass of a learner that solves sub-problems, by root finding, or of cd."""
@@ -149,30 +144,17 @@ class WrittenOut:
         return w
 
     def root(self, name: str, w: Floats, t: int) -> float:
-        """The root of A'_t, eq. 12 and 13."""
-        p, f = self.probabilities(w), self.f
-        exponent = {"gis": f.sum(axis=2).max(), "scgis": self.greatest[t], "iis": f.sum(axis=2)}
-
-        def slope(z: float) -> float:
-            if name == "cd-exact":
-                return float(self.gradient(w + z * np.eye(len(w))[t])[t])
-            expected = (p * f[:, :, t] * np.exp(z * exponent[name])).sum()
-            return float(expected + self.c * (w[t] + z) - self.observed[t])
-
-        low, high = -1.0, 1.0
-        while slope(low) > 0:
-            low *= 2
-        while slope(high) < 0:
-            high *= 2
-        return float(brentq(slope, low, high, xtol=1e-14))
+        slope, width = self.slope(name.removesuffix("-exact"), w, t), 1.0
+        while not slope(-width) <= 0 <= slope(width):
+            width *= 2
+        return float(brentq(slope, -width, width, xtol=1e-14))
 
     def newton(self, w: Floats, t: int) -> float:
         """Eq. 15 and 16."""
         p, f = self.probabilities(w), self.f[:, :, t]
-        mean = (p * f).sum(axis=1)
         slope = self.gradient(w)[t]
-        z = -slope / (((p * f**2).sum(axis=1) - mean**2).sum() + self.c)
-        while self.bounds(w, t)["cd"](z) > 0.001 * z * slope + 1e-13:
+        z = -slope / (((p * f**2).sum(axis=1) - (p * f).sum(axis=1) ** 2).sum() + self.c)
+        while self.change(w, t, z) > 0.001 * z * slope + 1e-13:
             z *= 0.5
         return float(z)
 
@@ -195,26 +177,27 @@ def test_steps_are_those_of_root_finding(name: str, kind: str) -> None:
 @examples(20)
 @given(SEEDS, CONSTANTS, st.integers(0, 3))
 def test_the_bounds_are_ordered(seed: int, c: float, passes: int) -> None:
-    """Eq. 14; all touch the change of the objective, A_CD, at z = 0 (eq. 4 and 6)."""
+    """Eq. 14, for A_t(z) as the integral of A'_t (A_t(0) = 0, eq. 6)."""
     problem = vectors(seed, n=10, d=3)
     written, learner = WrittenOut.of(problem, c), build_for("cd", problem, c)
     state = learner.initialise()
     for _ in range(passes):
         learner.iterate(state)
-    for t in range(len(state.w)):
-        bounds = written.bounds(state.w, t)
-        assert all(bound(0.0) == 0.0 for bound in bounds.values())
-        for z in (-3.0, -0.5, -0.01, 0.01, 0.5, 3.0):
-            found = {name: bound(z) for name, bound in bounds.items()}
-            room = 1e-9 * max(1.0, *map(abs, found.values()))
-            for low, high in (("cd", "scgis"), ("scgis", "gis"), ("cd", "iis"), ("iis", "gis")):
-                assert found[low] <= found[high] + room
+    for t, z in itertools.product(range(len(state.w)), (-3.0, -0.5, -0.01, 0.01, 0.5, 3.0)):
+        found = {
+            name: quad(written.slope(name, state.w, t), 0.0, z, epsrel=1e-11)[0]
+            for name in ("scgis", "iis", "gis")
+        }
+        found["cd"] = written.change(state.w, t, z)
+        room = 1e-9 * max(1.0, *map(abs, found.values()))
+        for low, high in (("cd", "scgis"), ("scgis", "gis"), ("cd", "iis"), ("iis", "gis")):
+            assert found[low] <= found[high] + room
 
 
 @pytest.mark.parametrize("kind", PROBLEMS)
 @pytest.mark.parametrize("name", NAMES)
 def test_all_reach_the_optimum(name: str, kind: str) -> None:
-    """That of SciPy; each lower bound is one; and all but dual-cd descend (Theorem 1)."""
+    """That of SciPy; each lower bound is one; and all descend (Theorem 1)."""
     problem, c = PROBLEMS[kind](), 0.5
     written = WrittenOut.of(problem, c)
     best = written.optimum()
@@ -231,8 +214,7 @@ def test_all_reach_the_optimum(name: str, kind: str) -> None:
     bracket(passed, best, 1e-8 * best)
     assert passed[-1].relative_gap <= 1e-5
     rounded = 1 + rounding(100)  # sums over contexts and labels
-    rising = [own.dual if name == "dual-cd" else -own.primal for own in passed]
-    assert all(b >= a - abs(a) * (rounded - 1) for a, b in itertools.pairwise(rising))
+    assert all(b.primal <= a.primal * rounded for a, b in itertools.pairwise(passed))
     assert passed[-1].primal == pytest.approx(written.objective(state.w), rel=1e-10)
     slope = np.linalg.norm(written.gradient(state.w))
     assert passed[-1].details["gradient_norm"] == pytest.approx(slope, rel=1e-6, abs=1e-9)
@@ -241,42 +223,6 @@ def test_all_reach_the_optimum(name: str, kind: str) -> None:
         scores = problem.scores(i)
         total += LOG_LINEAR.value(problem, i, scores, np.empty(len(scores)))
     assert total == pytest.approx(passed[-1].primal, rel=1e-9)
-
-
-@examples(20)
-@given(SEEDS, CONSTANTS)
-def test_the_dual_is_that_of_its_distributions(seed: int, c: float) -> None:
-    """w is w(alpha), and alpha are distributions."""
-    problem = vectors(seed)
-    written, learner = WrittenOut.of(problem, c), build_for("dual-cd", problem, c)
-    state = learner.initialise()
-    for _ in range(4):
-        learner.iterate(state)
-        alpha = state.alpha
-        assert alpha.sum(axis=1) == pytest.approx(np.ones(len(alpha)))
-        assert alpha.min() >= 0.0
-        of_alpha = (written.observed - np.einsum("xy,xyt->t", alpha, written.f)) / c
-        assert state.w == pytest.approx(of_alpha, abs=1e-9)
-        entropy = -np.sum(alpha * np.log(np.where(alpha > 0, alpha, 1.0)))
-        dual = entropy - c / 2 * state.w @ state.w
-        assert learner.certificate(state).dual == pytest.approx(dual, rel=1e-9, abs=1e-9)
-
-
-@given(st.lists(st.tuples(st.floats(-50, 50), st.sampled_from([0.0, 0.1, 3.0, 500.0])), min_size=1))
-def test_a_sub_problem_of_the_dual_is_solved(pairs: list[tuple[float, float]]) -> None:
-    pulls, curvatures = np.array(pairs).T.copy()
-    found = np.empty(len(pairs))
-    solve(pulls, curvatures, found)
-    assert found.sum() == pytest.approx(1.0)
-    seen = found > 1e-290
-    multipliers = np.log(found[seen]) + curvatures[seen] * found[seen] - pulls[seen]
-    assert np.ptp(multipliers) <= 1e-7 * max(1.0, float(np.abs(pulls).max()))
-
-
-@given(st.floats(-80, 80), st.sampled_from([1e-3, 1.0, 200.0]))
-def test_a_mass_solves_its_equation(height: float, curvature: float) -> None:
-    mass = mass_at(height, curvature)
-    assert math.log(mass) + curvature * mass == pytest.approx(height, rel=1e-9, abs=1e-9)
 
 
 @given(
@@ -318,21 +264,16 @@ def test_near_the_optimum_every_step_is_a_full_newton_step() -> None:
     state = learner.initialise()
     for _ in range(20):
         learner.iterate(state)
-    state.tally[:] = 0
-    for _ in range(3):
-        learner.iterate(state)
     assert learner.details(state) == {"full_steps": 1.0}
     found = step_reductions(vectors(), 2.0, passes=(0, 5))
-    for name in METHODS[:-1]:
-        assert found[f"cd over {name}"][1] == 1.0
-        assert found["cd"][1] > found[name][1] > 0.0
+    for name in METHODS[1:]:
+        assert found["cd"]["5"] > found[name]["5"] > 0.0
 
 
 def test_costs_of_newton_directions_are_measured() -> None:
-    costs = newton_costs(vectors(), 10.0)
+    costs = newton_costs(vectors(n=100), 10.0)
     assert set(costs) == {"length", *(f"{m} {k}" for m in METHODS for k in ("first", "further"))}
-    assert len({len(row) for row in costs.values()}) == 1
-    assert min(map(min, costs.values())) >= 0.0
+    assert all(set(row) == {"16", "64"} and min(row.values()) >= 0 for row in costs.values())
 
 
 def test_sure_contexts_do_not_break_coordinate_descent() -> None:
@@ -389,12 +330,12 @@ def test_what_does_not_fit_is_said(name: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_line_search_has_options() -> None:
-    assert build_for("cd", vectors(), 1.0, gamma=0.1).search == (0.1, 0.5)
+    assert build_for("cd", vectors(), 1.0, gamma=0.1).search[:2] == (0.1, 0.5)
     with pytest.raises(ConfigError, match=r"expected gamma < 0\.5, got 0\.7"):
         build_for("cd", vectors(), 1.0, gamma=0.7)
 
 
-@pytest.mark.parametrize("learner", ["cd-exact", "tron", "dual-cd"])
+@pytest.mark.parametrize("learner", ["cd-exact", "tron"])
 def test_choices_are_trained_from_the_command_line(learner: str, tmp_path: Path) -> None:
     corpus = first_sentences(CORPORA / "en_sample-train.conllu", 25, tmp_path / "corpus.conllu")
     settings = ("--set", 'layers=["upos"]', "--set", "upos.bigrams=false")
@@ -441,9 +382,3 @@ def test_words_are_learned_and_scored(
     assert len(setup.problem.design().labels) == setup.facts["training words"]
     monkeypatch.setattr(samples, "CORPORA", Path("nowhere"))
     assert make(Request(quick=True), 1).n >= 1  # of generated sentences
-
-
-def test_sentences_without_labels_are_refused() -> None:
-    bare = [Sentence(forms=["A"])]
-    with pytest.raises(EgparseError, match="expected a label of xpos for every word"):
-        words.words_of(Sample("some", bare, bare, bare), "xpos")

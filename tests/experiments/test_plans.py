@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from egparse.experiments.catalogue import EXPERIMENTS, PAPERS, perform, report
-from egparse.experiments.claims import BEST, Number, Quantity, Runs
 from egparse.experiments.page import figure_name, values_in
+from egparse.experiments.quantities import BEST, Number, Quantity, Runs
 from egparse.experiments.request import Request
 from egparse.experiments.sections import Section
 

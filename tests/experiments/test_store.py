@@ -146,11 +146,3 @@ def test_an_interrupted_experiment_goes_on(
     kept = sum(len(own.curves) for own in left.comparisons.values())
     total = sum(len(own.curves) for own in whole.comparisons.values())
     assert sum("seed" in line for line in again) == total - kept
-
-
-def test_other_options_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(catalogue.EXPERIMENTS, "small", experiment())
-    first = catalogue.perform("small", Request(iterations=2, constants=(3.0,)), tmp_path)
-    assert {own.constants for own in first.comparisons.values()} == {(3.0,)}
-    found = catalogue.perform("small", Request(iterations=3), tmp_path)
-    assert {own.constants for own in found.comparisons.values()} == {(10.0, 5.0)}

@@ -44,9 +44,7 @@ def constant(section: str, c: float, learner: str) -> list[str]:
     return [f"{section}.c={c}"] if LEARNERS[learner].regularised else []
 
 
-OF_PAPERS = {
-    "adagrad", "eg-2007", "frank-wolfe", "n-slack", "sag", "sdca",
-}  # fmt: skip
+OF_PAPERS = {"eg-2007", "frank-wolfe", "n-slack", "sdca"}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +76,7 @@ OTHERS = sorted({*fitting("sequences"), *fitting("choices")} - {*fitting("trees"
 @pytest.mark.parametrize(
     ("learner", "layer"),
     [
-        pytest.param(own, layer, marks=[pytest.mark.nightly] * (own not in ("cd", "gis", "hmm")))
+        pytest.param(own, layer, marks=[pytest.mark.nightly] * (own not in ("cd", "gis")))
         for own, layer in zip(OTHERS, cycle(["upos", "feats"]), strict=False)
     ],
 )
@@ -86,13 +84,12 @@ def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
     """With weights for all labels (upos), or for those seen and the candidates of a tag dictionary
     (feats).
     """
-    bigrams = "true" if learner == "hmm" else "false"
     config = quick(
         f'layers=["{layer}"]',
         "hold_out=0",
         f"{layer}.learner={learner}",
-        f"{layer}.bigrams={bigrams}",
-        *constant("feats", 0.5, learner),
+        f"{layer}.bigrams=false",
+        "feats.c=0.5",
     )
     model = train(sample("train")[:120], sample("dev")[:20], config).model
     assert model.record["tasks"][layer]["score"] > (70 if layer == "upos" else 55)
@@ -102,12 +99,11 @@ def test_the_other_learners_train_taggers(learner: str, layer: str) -> None:
     )
 
 
-@pytest.mark.parametrize("learner", ["cd", "naive-bayes"])
-def test_multiclass_learners_train_a_labeller(learner: str) -> None:
+def test_a_multiclass_learner_trains_a_labeller() -> None:
     config = quick(
         'layers=["heads", "deprels"]',
         "hold_out=0",
-        f"labeller.learner={learner}",
+        "labeller.learner=cd",
         "parser.stop.iterations=4",
     )
     record = train(sample("train")[:60], sample("dev")[:20], config).model.record["tasks"]
@@ -137,16 +133,15 @@ def test_the_check_before_training_and_the_learner_itself_agree(
 
 
 def test_what_does_not_fit_comes_with_ways_out() -> None:
-    check_learners(quick(*everywhere("hmm")), ["upos", "xpos"])
-    check_learners(quick("upos.learner=hmm"), EVERY_LAYER)
+    without = quick("upos.learner=gis", "upos.bigrams=false")
+    check_learners(without, ["upos", "heads", "deprels"])
     with pytest.raises(ConfigError) as fault:
-        check_learners(quick(*everywhere("hmm")), EVERY_LAYER)
+        check_learners(quick(*everywhere("gis"), "upos.bigrams=false"), ["upos", "heads"])
     for text in (
-        "hmm fits label sequences only, and cannot train parser (trees), labeller (labels chosen "
-        "one by one)",
-        "--set parser.learner=eg-online --set labeller.learner=eg-online",
+        "gis fits labels chosen one by one only, and cannot train parser (trees)",
+        "--set parser.learner=eg-online",
         """--set 'layers=["upos"]'""",
-        "--set upos.learner=hmm, no --learner",
+        "--set upos.learner=gis, no --learner",
     ):
         assert text in str(fault.value)
     with pytest.raises(ConfigError) as fault:
@@ -158,9 +153,10 @@ def test_what_does_not_fit_comes_with_ways_out() -> None:
 
 def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
     events: list[Iteration | Step] = []
-    config = quick('layers=["upos", "heads"]', "hold_out=0", "parser.learner=hmm")
+    config = quick('layers=["upos", "heads"]', "hold_out=0", "parser.learner=gis")
     with pytest.raises(
-        ConfigError, match=r"hmm fits label sequences only, and cannot train parser \(trees\)"
+        ConfigError,
+        match=r"gis fits labels chosen one by one only, and cannot train parser \(trees\)",
     ):
         train(sample("train")[:10], None, config, events.append)
     assert events == []
@@ -248,18 +244,10 @@ REFUSED = [
     ),
     ("heads", ["parser.learner=gis"], "gis fits labels chosen one by one only"),
     ("upos", ["upos.learner=cd"], "--set upos.bigrams=false"),
-    ("upos", ["upos.learner=hmm", "upos.bigrams=false"], "hmm fits label sequences only"),
-    ("upos", ["upos.learner=hmm", 'upos.templates=["normal[0]"]'], "such as the template 'bias'"),
-    ("upos", ["upos.learner=hmm", "upos.loss=max-margin"], "hmm counts and minimises no loss"),
     (
         "upos",
-        ["upos.learner=hmm", "upos.options.smoothing=0"],
-        "options.smoothing: expected a number from 1e-9 to 1e9, got 0",
-    ),
-    (
-        "upos",
-        ["upos.learner=hmm", "upos.options.lambda=1"],
-        "options.lambda: unknown option .* of the learner hmm are: smooth",
+        ["upos.learner=cd", "upos.bigrams=false", "upos.options.lambda=1"],
+        "options.lambda: unknown option .* of the learner cd are: gamma",
     ),
     (
         "upos",
@@ -298,11 +286,6 @@ def test_what_does_not_fit_is_said() -> None:
             "gis fits choices made one by one .* TreeProblem has no design matrix",
         ),
         ("upos", ["upos.learner=cd"], "cd fits choices .*set bigrams = false"),
-        (
-            "upos",
-            ["upos.learner=hmm", "upos.bigrams=false"],
-            "hmm fits sequences of labels; .* bigrams = true",
-        ),
     ],
 )
 def test_learners_themselves_say_what_does_not_fit(

@@ -15,7 +15,6 @@ from learners.shards.test_cocoa import kind_of
 from learners.small_problems import sequences, trees
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.fitting.states import (
     CannotBeSaved,
     opened,
@@ -27,6 +26,7 @@ from egparse.fitting.states import (
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig
 from egparse.learners.learner import LearnerConfig
+from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.cocoa import ShardsConfig, in_turn, sharded
 
 

@@ -22,7 +22,7 @@ BUDGET: dict[str, int] = {
     "classes": 1_870,
     "structures": 4_500,
     "features": 3_580,
-    "learners": 5_050,
+    "learners": 5_500,
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_530,

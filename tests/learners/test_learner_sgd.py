@@ -79,16 +79,17 @@ def test_every_loss_improves(loss: Loss) -> None:
 @pytest.mark.parametrize(
     ("c", "eta0"), [(0.0, 0.3), (2.0, 0.1), (100.0, 0.1), (12.0, 1.0), (300.0, 0.1)]
 )
-def test_lazy_scaling_is_the_dense_step(loss: Loss, c: float, eta0: float) -> None:
+@pytest.mark.parametrize("decay", [True, False])
+def test_lazy_scaling_is_the_dense_step(loss: Loss, c: float, eta0: float, decay: bool) -> None:
     """The scale shrinks beyond what is let pass, is 0 (c = 12: all is forgotten), or changes its
     sign (c = 300).
     """
     problem = random_problem(2)
-    learner = SGD(problem, SGDConfig.under(loss, c=c, eta0=eta0))
+    learner = SGD(problem, SGDConfig.under(loss, c=c, eta0=eta0, decay=decay))
     state, n = learner.initialise(), 12
     w = np.zeros_like(problem.v)
     for k, i in enumerate(np.random.default_rng(1).integers(n, size=60).tolist()):
-        eta = eta0 / (1 + k / n)
+        eta = eta0 / (1 + k / n) if decay else eta0
         expected = np.empty(len(problem.gold(i)))
         loss.value(problem, i, problem.features[i] @ w, expected)
         learner.update(state, i)

@@ -183,7 +183,7 @@ def test_faulty_settings_are_refused_before_anything_is_trained() -> None:
         ),
         (("pruner.learner=perceptron",), f"{unfit}perceptron and auto"),
         (("pruner.learner=mira",), f"{unfit}mira and auto"),
-        (("pruner.learner=hmm",), f"{unfit}hmm and auto"),
+        (("pruner.learner=gis",), f"{unfit}gis and auto"),
         (("pruner.loss=max-margin",), f"{unfit}eg-online and max-margin"),
     ]:
         said: list[object] = []

@@ -389,7 +389,7 @@ RUNS: list[tuple[str, float, float, dict[str, Any]]] = [
         (name, 1.0, 0.0, {})
         for name in ("eg-online", "eg-cyclic", "eg-2007", "eg-batch", "lbfgs", "cg")
     ),
-    *((name, 1.0, 0.0, {}) for name in ("sdca", "sag", "adagrad")),
+    ("sdca", 1.0, 0.0, {}),
     *((name, INF, 1.0, {}) for name in ("eg-online", "eg-batch", "n-slack", "frank-wolfe")),
     *(("mira", INF, 1.0, {"k": k}) for k in (1, 5)),
     ("perceptron", INF, 0.0, {}),

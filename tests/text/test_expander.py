@@ -23,6 +23,7 @@ from egparse.features.tag_dictionary import all_labels
 from egparse.fitting.progress import silent
 from egparse.fitting.task import calibrated, fit
 from egparse.io.conllu import format_sentence, read_conllu
+from egparse.learners.registry import LEARNERS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence, SurfaceToken
 from egparse.storage.arrays import compress_array
@@ -166,12 +167,14 @@ def test_without_ambiguity_there_is_no_model() -> None:
     assert task().without_model() is None
 
 
-def test_a_learner_of_something_else_is_refused() -> None:
-    expected = "expander.learner: expected one that learns labels one by one, got 'hmm'"
+def test_a_learner_of_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    of_trees = LEARNERS["mira"]._replace(fits=("trees",))
+    monkeypatch.setitem(LEARNERS, "of-trees", of_trees)
+    expected = "expander.learner: expected one that learns labels one by one, got 'of-trees'"
     with pytest.raises(ConfigError, match=expected):
-        task('expander.learner="hmm"').prepare()
+        task('expander.learner="of-trees"').prepare()
     config = quick(
-        'expander.learner="hmm"', 'layers=["upos"]', "language=fr", "tokeniser.train=false"
+        'expander.learner="of-trees"', 'layers=["upos"]', "language=fr", "tokeniser.train=false"
     )
     with pytest.raises(ConfigError, match=expected):
         train(sentences(20), None, config)

@@ -131,7 +131,7 @@ def test_settings_that_do_not_fit_are_refused(table: dict[str, Any], expected: s
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ("morphology.learner=hmm", r"morphology\.learner: expected one that learns from scores"),
+        ("morphology.learner=gis", r"morphology\.learner: expected one that learns from scores"),
         ("morphology.templates=['xpos[-1]']", r"morphology\.templates: expected layers that are"),
     ],
 )

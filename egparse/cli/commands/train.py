@@ -132,7 +132,6 @@ def train(
         egparse train train.txt --format conll2000 --output chunker.msgpack
         egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin
         egparse train corpus.conllu --learner perceptron
-        egparse train corpus.conllu --learner hmm --set 'layers=["upos"]'
         egparse train corpus.conllu --set 'layers=["upos", "heads"]' --seed 7
         egparse train --base en_ewt mine.conllu --output mine.msgpack
         egparse train corpus.conllu --jobs 0

@@ -5,266 +5,145 @@ tested elsewhere. Places are titles of slides.
 
 from __future__ import annotations
 
-from egparse.experiments.claims import (
-    BEST,
-    Above,
-    Better,
-    Claim,
-    Curves,
-    Linear,
-    NoDifference,
-    Number,
-    Quantity,
-    Sooner,
-    Within,
-)
+from egparse.experiments.cases import Case, above, alike, at, better, of, sooner, within
+from egparse.experiments.claims import Better, Linear, Rule, Said, Within, placed
 from egparse.experiments.plans.lectures import NO_SLACK, SIZES
+from egparse.experiments.quantities import BEST, Curves, Number, Quantity
 from egparse.experiments.sections import Paper, Printed, Section
 
 _PROBLEMS = {name: Curves("lectures", name) for name in ("digits", "names", "trees")}
-_DIGITS, _NAMES = _PROBLEMS["digits"], _PROBLEMS["names"]
+_BESTS = [Case(f"{name}, best C", curves, BEST) for name, curves in _PROBLEMS.items()]
 _ALONE = Curves("lectures", "words alone")
-_SEPARABLE = {n: Curves("lectures", f"{n} digits") for n in SIZES}
-_MOST = SIZES[-1]
-_LOW = {"digits": 10.0, "names": 1.0, "trees": 10.0}
+_HARD = [Case(name, curves, NO_SLACK) for name, curves in _PROBLEMS.items()]
+_SEPARABLE = [Case(f"{n} digits", Curves("lectures", f"{n} digits"), NO_SLACK) for n in SIZES]
+_LOG_LINEAR = [
+    case
+    for name, c in (("digits", 10.0), ("names", 1.0), ("trees", 10.0))
+    for case in at(_PROBLEMS[name], c, name=name)
+]
 """The lower C of the log-linear model of each problem."""
 
-_ERROR_ASIDE = "Aside: Min error versus max log-likelihood"
-_PRINTED = {
-    "(-1, 0, 1, 0)": {"log-likelihood": -126.9, "errors": 0.0},
-    "(-1, 7, 1, 0)": {"log-likelihood": -1.4, "errors": 1.0},
-}
+_SHARED = [
+    case
+    for name, constants in (("digits", (100.0, 10.0)), ("names", (10.0,)), ("trees", (100.0,)))
+    for case in at(_PROBLEMS[name], *constants, name=name)
+]
+"""Values of C of both models."""
+
+_PRINTED = (
+    ("(-1, 0, 1, 0)", "log-likelihood", -126.9),
+    ("(-1, 0, 1, 0)", "errors", 0.0),
+    ("(-1, 7, 1, 0)", "log-likelihood", -1.4),
+    ("(-1, 7, 1, 0)", "errors", 1.0),
+)
 
 
-def _margin(label: str, n: int) -> Quantity:
-    return Quantity(_SEPARABLE[n](label, NO_SLACK), "margin")
+def _computed(w: str, what: str) -> Number:
+    return Number("lectures", ("1,001 points", w, what))
 
 
-def _wider(first: str, second: str, factor: float) -> tuple[Above, ...]:
+def _wider(first: str, second: str, factor: float) -> list[Rule]:
     name = f"the margin of {first} more than {factor:g} times that of {second}"
-    return tuple(
-        Above(f"{n} digits", _margin(first, n), _margin(second, n), factor, name) for n in SIZES
-    )
+    return above(name, _SEPARABLE, of(first, "margin"), of(second, "margin"), factor)
 
 
-def _of_training(label: str, name: str, c: float) -> Quantity:
-    return Quantity(_PROBLEMS[name](label, c), "training error")
+_SECTION = Section(
+    "Aside: Min error versus max log-likelihood",
+    "1,001 points",
+    "Of two weight vectors, the one with the better log-likelihood has the worse error.",
+    {
+        "w = (-1, 0, 1, 0) makes no error and has log-likelihood -126.9; w = (-1, 7, 1, 0) makes "
+        "one and has -1.4.": [
+            Within(f"w = {w}, {what}", _computed(w, what), printed, 0.05, name="here and printed")
+            for w, what, printed in _PRINTED
+        ]
+    },
+    printed=Printed(
+        ("w", "", "slide", "here"),
+        [(w, [what, printed, _computed(w, what)]) for w, what, printed in _PRINTED],
+    ),
+    departs="The slide prints the correct features on both sides of one inequality; its -1 is the "
+    "score of the wrong label.",
+)
 
+_SLIDES: dict[str, Said] = {
+    "Maximizing Margin": {
+        "The perceptron finds weights that separate the data, but does not pick those of the "
+        "greatest margin.": _wider("SVM", "perceptron", 2.0),
+        "The error on unseen data is proportional to the inverse of the margin, R² / (γ² |T|).": [
+            Linear(
+                f"SVM without slack, {SIZES[0]} to {SIZES[-1]} digits",
+                [
+                    (Quantity(own("SVM"), "R² / γ² n"), Quantity(own("SVM"), "score"))
+                    for own in _SEPARABLE
+                ],
+                name="the error as R² / (γ² |T|)",
+            )
+        ],
+        "Maximising the margin makes sense for new data: SVM and MIRA generalise better than the "
+        "perceptron.": [
+            *(
+                Better(f"{own.name}, SVM", own("SVM"), hard("perceptron"), as_they_end=True)
+                for own, hard in zip(_BESTS, _HARD, strict=True)
+            ),
+            *better(_HARD, "MIRA", "perceptron", as_they_end=True),
+        ],
+    },
+    "Margin Infused Relaxed Algorithm (MIRA)": {
+        "MIRA can be thought of as a max-margin perceptron: its margin is wider than the "
+        "perceptron's.": _wider("MIRA", "perceptron", 2.0),
+        "The cost of MIRA's small programs is a sub-optimal optimisation: its margin is not the "
+        "greatest.": _wider("SVM", "MIRA", 1.01),
+    },
+    "Aside: Min error versus max log-likelihood": {
+        "The greatest likelihood is not the least error: even at the cost of mislabelling a few "
+        "examples, it gives probability to the correct labels of others.": above(
+            "the training error of the log-linear model above that of the SVM",
+            _SHARED,
+            of("log-linear", "training error"),
+            of("SVM", "training error"),
+        ),
+        "Maximum likelihood and minimum error, here by the SVM, are highly related.": alike(
+            _BESTS, "log-linear", "SVM", 1.0
+        ),
+    },
+    "Logistic Regression": {
+        "There is one global maximum of the likelihood, which conjugate gradients and limited-"
+        "memory quasi-Newton methods find.": [
+            rule
+            for label in ("L-BFGS", "CG")
+            for rule in within(
+                f"last objectives of {label}, and of EG, whose gap is known,",
+                *(_LOG_LINEAR, of(label, "primal"), of("log-linear", "primal")),
+                ratio=1.001,
+            )
+        ],
+    },
+    "Online Logistic Regression??": {
+        "Stochastic gradient descent is fast in practice.": sooner(
+            _LOG_LINEAR, "SGD", "L-BFGS", 10.0
+        ),
+        "Stochastic gradient descent is guaranteed to converge.": within(
+            "its end after at most 500 passes, and the optimum, in per cent,",
+            *(_LOG_LINEAR, of("SGD", "excess"), 0.0, 1.0),
+        ),
+    },
+    "Sequence Labeling - Output Interaction": {
+        "A sequence is not a set of multi-class predictions: neighbouring tags interact.": [
+            Better(label, _PROBLEMS["names"](label, c), _ALONE(label, c), as_they_end=c != BEST)
+            for label, c in (("log-linear", BEST), ("SVM", BEST), ("perceptron", NO_SLACK))
+        ]
+    },
+}
 
 PAPER = Paper(
     "mcdonald-2009",
     "McDonald 2009: linear classifiers and structured prediction, lectures",
-    (
-        Section(
-            _ERROR_ASIDE,
-            "1,001 points",
-            "Of two weight vectors, the one with the better log-likelihood has the worse error.",
-            (
-                Claim(
-                    "w = (-1, 0, 1, 0) makes no error and has log-likelihood -126.9; w = (-1, 7, "
-                    "1, 0) makes one and has -1.4.",
-                    tuple(
-                        Within(
-                            f"w = {w}, {what}",
-                            Number("lectures", ("1,001 points", w, what)),
-                            value,
-                            difference=0.05,
-                            name="computed and printed value",
-                        )
-                        for w, row in _PRINTED.items()
-                        for what, value in row.items()
-                    ),
-                ),
-            ),
-            printed=Printed(
-                ("w", "log-likelihood, slide", "here", "errors, slide", "here"),
-                tuple(
-                    (
-                        w,
-                        tuple(
-                            value
-                            for what, printed in row.items()
-                            for value in (printed, Number("lectures", ("1,001 points", w, what)))
-                        ),
-                    )
-                    for w, row in _PRINTED.items()
-                ),
-            ),
-            departs="The slide prints the correct features on both sides of one inequality; its "
-            "-1 is the score of the wrong label.",
-        ),
-    ),
-    (
-        Claim(
-            "The perceptron finds weights that separate the data, but does not pick those of the "
-            "greatest margin.",
-            _wider("SVM", "perceptron", 2.0),
-            "Maximizing Margin",
-        ),
-        Claim(
-            "The error on new data is proportional to R² / (γ² |T|).",
-            (
-                Linear(
-                    f"SVM without slack, {SIZES[0]} to {_MOST} digits",
-                    tuple(
-                        (
-                            Quantity(one("SVM", NO_SLACK), "R² / γ² n"),
-                            Quantity(one("SVM", NO_SLACK), "score"),
-                        )
-                        for one in _SEPARABLE.values()
-                    ),
-                    name="the error as R² / (γ² |T|)",
-                ),
-            ),
-            "Maximizing Margin",
-            finding="The error on new data is not proportional to the bound R² / (γ² |T|) of "
-            "classifiers without slack.",
-        ),
-        Claim(
-            "Maximising the margin makes sense for new data: the SVM generalises better than the "
-            "perceptron.",
-            tuple(
-                Better(name, one("SVM", BEST), one("perceptron", NO_SLACK), as_they_end=True)
-                for name, one in _PROBLEMS.items()
-            ),
-            "Maximizing Margin",
-        ),
-        Claim(
-            "MIRA can be thought of as a max-margin perceptron: its margin is wider than the "
-            "perceptron's.",
-            _wider("MIRA", "perceptron", 2.0),
-            "Margin Infused Relaxed Algorithm (MIRA)",
-        ),
-        Claim(
-            "As a max-margin perceptron, MIRA generalises better than the perceptron.",
-            tuple(
-                Better(
-                    name,
-                    one("MIRA", NO_SLACK),
-                    one("perceptron", NO_SLACK),
-                    as_they_end=True,
-                )
-                for name, one in _PROBLEMS.items()
-            ),
-            "Margin Infused Relaxed Algorithm (MIRA)",
-        ),
-        Claim(
-            "The cost of MIRA's small programs is a sub-optimal optimisation: its margin is not "
-            "the greatest.",
-            _wider("SVM", "MIRA", 1.01),
-            "MIRA",
-        ),
-        Claim(
-            "An SVM without slack classifies all training examples of separable data correctly; "
-            "one with slack lets some be classified wrongly, for a wider margin on others.",
-            (
-                Within(
-                    f"{_MOST} digits, C = {NO_SLACK:g}",
-                    Quantity(_SEPARABLE[_MOST]("SVM", NO_SLACK), "training error"),
-                    0.0,
-                    name="the training error and 0",
-                ),
-                Above(
-                    f"{_MOST} digits, C = 100",
-                    Quantity(_SEPARABLE[_MOST]("SVM", 100.0), "training error"),
-                    0.0,
-                    name="the training error above 0",
-                ),
-            ),
-            _ERROR_ASIDE,
-        ),
-        Claim(
-            "The greatest likelihood is not the least error: even at the cost of mislabelling "
-            "examples, it gives probability to the correct labels of others.",
-            tuple(
-                Above(
-                    f"{name}, C = {c:g}",
-                    _of_training("log-linear", name, c),
-                    _of_training("SVM", name, c),
-                    name="the training error of the log-linear model above that of the SVM",
-                )
-                for name, c in (
-                    ("digits", 100.0),
-                    ("digits", 10.0),
-                    ("names", 10.0),
-                    ("trees", 100.0),
-                )
-            ),
-            _ERROR_ASIDE,
-        ),
-        Claim(
-            "Maximum likelihood and minimum error, here by the SVM, are highly related.",
-            tuple(
-                NoDifference(
-                    f"{name}, best C", one("log-linear", BEST), one("SVM", BEST), margin=1.0
-                )
-                for name, one in _PROBLEMS.items()
-            ),
-            _ERROR_ASIDE,
-        ),
-        Claim(
-            "There is one global maximum of the likelihood, which conjugate gradients and L-BFGS "
-            "find.",
-            tuple(
-                Within(
-                    f"{name}, C = {_LOW[name]:g}, {label}",
-                    Quantity(one(label, _LOW[name]), "primal"),
-                    Quantity(one("log-linear", _LOW[name]), "primal"),
-                    ratio=1.001,
-                    name="objective at the end, and that of EG, whose gap is known,",
-                )
-                for name, one in _PROBLEMS.items()
-                for label in ("L-BFGS", "CG")
-            ),
-            "Logistic Regression",
-        ),
-        Claim(
-            "Stochastic gradient descent is fast in practice.",
-            tuple(
-                Sooner(
-                    f"{name}, C = {_LOW[name]:g}",
-                    one("SGD", _LOW[name]),
-                    one("L-BFGS", _LOW[name]),
-                    to=10.0,
-                )
-                for name, one in _PROBLEMS.items()
-            ),
-            "Online Logistic Regression??",
-        ),
-        Claim(
-            "Stochastic gradient descent is guaranteed to converge.",
-            tuple(
-                Within(
-                    f"{name}, C = {_LOW[name]:g}",
-                    Quantity(one("SGD", _LOW[name]), "excess"),
-                    0.0,
-                    difference=1.0,
-                    name="its end after at most 100 passes, and the optimum, in per cent,",
-                )
-                for name, one in _PROBLEMS.items()
-            ),
-            "Online Logistic Regression??",
-        ),
-        Claim(
-            "A sequence is not a set of multi-class predictions: neighbouring tags interact.",
-            (
-                *(
-                    Better(f"{label}, best C", _NAMES(label, BEST), _ALONE(label, BEST))
-                    for label in ("log-linear", "SVM")
-                ),
-                Better(
-                    "perceptron",
-                    _NAMES("perceptron", NO_SLACK),
-                    _ALONE("perceptron", NO_SLACK),
-                    as_they_end=True,
-                ),
-            ),
-            "Sequence Labeling - Output Interaction",
-        ),
-    ),
+    [_SECTION],
+    placed(_SLIDES),
     departs="The lectures have no data. Here they are 50 to 4,000 of the MNIST test digits, the "
     "first 2,000 sentences of Spanish names (CoNLL-2002) and the first 400 Spanish trees "
-    "(CoNLL-X). The hard margin is that of C = 0.1, and MIRA uses the ten worst constraints of "
-    "an example. Kernels, grammars and training on several machines are left out, and so is what "
-    "the slides prove.",
+    "(CoNLL-X). The hard margin is that of C = 0.1, and MIRA uses the ten worst constraints of an "
+    "example. Kernels, grammars and training on several machines are left out, and so is what the "
+    "slides prove, such as the bound on the error of which the slide makes a proportion.",
 )

@@ -68,7 +68,6 @@ def _row(
         "online, bound": bound,
         "batch": measured,
         "batch, bound": bound_of_batch,
-        "batch, bound of 2007": (entropy + n * a) * d / epsilon,
         "ratio": measured / fmean(online),
         "ratio of bounds": bound_of_batch / bound,
     }

@@ -37,9 +37,9 @@ NAMES_RATES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)
 TREES_RATES = (0.001, 0.01, 0.1, 1.0)
 """The first learning rates that SGD may have (section 5.1, and the caption of Fig. 4)."""
 
-LONG = Budget(150, gap=1e-4)
+LONG, BOUND = Budget(150, gap=1e-4), Budget(40, gap=1e-3, spacing=1.2)
 
-SDCA = Contender("SDCA", "sdca")
+SDCA = Contender("SDCA", "sdca", random=False)
 """Remembers its dual variables; it gives the bound of the optimum that others are compared with."""
 
 DCA_LAST = DCA._replace(label="DCA, last weights", options={"averaged": False})
@@ -83,7 +83,14 @@ EXPERIMENT = Experiment(
     {
         "names": Plan(
             names,
-            (SDCA, DCA, DCA_LAST, SGD_NAMES, SGD_TEN, LBFGS._replace(budget=LONG)),
+            (
+                SDCA._replace(budget=BOUND._replace(passes=100)),
+                DCA,
+                DCA_LAST,
+                SGD_NAMES,
+                SGD_TEN,
+                LBFGS._replace(budget=LONG),
+            ),
             NAMES_C,
             Budget(50),
             seeds=3,
@@ -93,7 +100,7 @@ EXPERIMENT = Experiment(
     | {
         language: Plan(
             partial(trees, language),
-            (SDCA, DCA, DCA_LAST, SGD_TREES, SGD_AVERAGED),
+            (SDCA._replace(budget=BOUND), DCA, DCA_LAST, SGD_TREES, SGD_AVERAGED),
             TREES_C,
             Budget(10),
             seeds=3,

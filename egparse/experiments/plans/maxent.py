@@ -1,7 +1,53 @@
-"""Not yet."""
+"""Maximum-entropy classifiers of words by the methods of Huang et al. 2009."""
 
 from __future__ import annotations
 
-from egparse.experiments.running import Experiment
+from egparse.experiments.learners.maxent.probes import newton_costs, step_reductions
+from egparse.experiments.plans.contenders import LBFGS
+from egparse.experiments.problems.samples import files_of
+from egparse.experiments.problems.words import BROWN, CHUNKS, chunking, tagging
+from egparse.experiments.running import Budget, Contender, Experiment, Plan
 
-EXPERIMENT = Experiment({})
+C = 0.1
+"""1 / sigma^2 for sigma^2 = 10 (section 4)."""
+
+TAGGED_WORDS = 400_000
+"""Words of Brown, of 1,161,192, that are drawn and split."""
+
+_GAP = 1e-4
+
+_CD = Contender("CD", "cd")
+_SCGIS = Contender("SCGIS", "scgis")
+_GIS = Contender("GIS", "gis")
+_IIS = Contender("IIS", "iis")
+_EXACT = Contender("CD, exact", "cd-exact")
+
+
+def _budget(seconds: float) -> Budget:
+    return Budget(5000, seconds, _GAP, 1.1)
+
+
+EXPERIMENT = Experiment(
+    {
+        "Brown": Plan(
+            lambda request, seed: tagging(request, seed, TAGGED_WORDS),
+            (_CD, _SCGIS, _GIS, LBFGS._replace(budget=_budget(450))),
+            (C,),
+            _budget(300),
+        ),
+        "CoNLL2000": Plan(
+            chunking,
+            (
+                *(_CD, _SCGIS, _GIS, LBFGS),
+                *(one._replace(budget=_budget(50)) for one in (_IIS, _EXACT)),
+            ),
+            (C,),
+            _budget(150),
+        ),
+    },
+    {
+        "newton costs": lambda request: newton_costs(chunking(request, 1).problem, 1 / C),
+        "step reductions": lambda request: step_reductions(chunking(request, 1).problem, 1 / C),
+    },
+    needs=(BROWN, *files_of(CHUNKS)),
+)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
 from egparse.evaluation.bootstrap import f1_of
 from egparse.evaluation.spans import score_spans
-from egparse.experiments.learners.maxent.optimum import certified_optimum
+from egparse.experiments.learners.maxent.tron import certified_optimum
 from egparse.experiments.problems.samples import Corpus, Sample, sample
 from egparse.experiments.problems.sentences import facts_of, tagged
 from egparse.experiments.problems.setup import Scaled, Score, Setup, sentence_counts
@@ -59,7 +58,7 @@ TAG_TEMPLATES = (
 )  # fmt: skip
 """Of a layer of tags that is given."""
 
-_GAP = 1e-6
+_GAP = 1e-5
 _QUICK_SENTENCES = (60, 40)
 _QUICK_WORDS = 1500
 _MARKS = re.compile(r"(-(tl|hl|nc))+$")
@@ -71,7 +70,8 @@ def tagging(request: Request, seed: int, n_words: int = 0) -> Setup:
     """
     path = request.file(BROWN)
     if path is None:
-        return words_of(_small_sample(request), "upos")
+        small = sample(replace(request, data=None), CHUNKS, _QUICK_SENTENCES)
+        return words_of(small, "upos")
     sentences = read_brown(path)
     words = _QUICK_WORDS if request.quick else n_words or sum(map(len, sentences))
     return words_of(split_brown(sentences, words, seed), "xpos")
@@ -86,17 +86,9 @@ def chunking(request: Request, seed: int) -> Setup:
 
 
 def words_of(found: Sample, layer: str, given: str = "") -> Setup:
-    """The problem of a layer, ``spans`` or one of tags, with the tags of another that is ``given``.
-
-    Raises:
-        EgparseError: a sentence without a label for every word.
+    """The problem of a layer, ``spans`` or one of tags, of which every word has one, with the tags
+    of another that is ``given``.
     """
-    for sentence in (*found.train, *found.dev, *found.test):
-        if len(getattr(sentence, layer)) != len(sentence):
-            raise EgparseError(
-                f"{found.name}: expected a label of {layer} for every word, got others in: "
-                f"{' '.join(sentence.forms[:8])}"
-            )
     texts = (*TEMPLATES, *(text.format(given) for text in TAG_TEMPLATES if given))
     config = TrainConfig(layers=(layer,))
     section = replace(getattr(config, layer), templates=texts)
@@ -125,51 +117,43 @@ def words_of(found: Sample, layer: str, given: str = "") -> Setup:
     def counter(part: Sequence[Sentence]) -> Callable[[float], Longs]:
         """(correct, gold, system) of each sentence, as a function of the scale."""
         read, correct = tagged(columns, part, (layer,)), [getattr(own, layer) for own in part]
+        every = np.array([tag for own in correct for tag in own])
 
         def counts(scale: float) -> Longs:
             chosen = Tagger(snapshot(Scaled(scale)), None, (layer,)).choose(read)
             tags = [labels.strings[number] for number in chosen.tolist()]
-            if layer == "spans":
-                bounds = itertools.pairwise(read.starts.tolist())
-                return score_spans(correct, [tags[first:end] for first, end in bounds]).by_sentence
-            right = np.array(tags) == np.array([tag for own in correct for tag in own])
-            return sentence_counts(right, read.starts[:-1])
+            if layer != "spans":
+                return sentence_counts(np.array(tags) == every, read.starts[:-1])
+            bounds = itertools.pairwise(read.starts.tolist())
+            return score_spans(correct, [tags[first:end] for first, end in bounds]).by_sentence
 
         return counts
 
-    def scorer(part: Sequence[Sentence]) -> Score:
-        counts = counter(part)
-        return lambda scale: _f1(counts(scale))
+    def scorer(counts: Callable[[float], Longs]) -> Score:
+        """F1 in per cent, which is the accuracy where every word counts."""
+        return lambda scale: float(f1_of(counts(scale).sum(axis=0, keepdims=True).astype(float))[0])
+
+    of_test = counter(found.test)
 
     @cache
     def optimum(c: float) -> float:
-        return certified_optimum(problem, 1 / c, _GAP).dual
+        return certified_optimum(problem, 1 / c, _GAP)[1]
 
-    facts: dict[str, Any] = {
-        **facts_of(found),
-        "labels": len(labels),
-        "features": len(problem.design().pair_labels),
-    }
     return Setup(
         problem,
-        scorer(found.dev),
+        scorer(counter(found.dev)),
         "validation F1 (%)" if layer == "spans" else "validation accuracy (%)",
         1,
         GOLD_THETA + float(np.log(len(labels))),
-        facts,
-        scorer(found.test),
-        counter(found.test),
+        {
+            **facts_of(found),
+            "labels": len(labels),
+            "features": len(problem.design().pair_labels),
+        },
+        scorer(of_test),
+        of_test,
         optimum=optimum,
     )
-
-
-def _f1(counts: Longs) -> float:
-    """F1 in per cent of counts (sentences, 3), which is the accuracy where every word counts."""
-    return float(f1_of(counts.sum(axis=0, keepdims=True).astype(np.float64))[0])
-
-
-def _small_sample(request: Request) -> Sample:
-    return sample(replace(request, data=None), CHUNKS, _QUICK_SENTENCES)
 
 
 def read_brown(path: Path) -> list[Sentence]:
@@ -179,20 +163,16 @@ def read_brown(path: Path) -> list[Sentence]:
     Raises:
         EgparseError: a line of another form.
     """
-    found: list[Sentence] = []
-    rows: list[list[str]] = []
+    found, rows = [], []
     with path.open(encoding="utf-8") as lines:
         for place, line in enumerate(itertools.chain(lines, [""]), 1):
             cells = line.rstrip("\n").split("\t")
             if len(cells) == 2 and all(cells):
-                rows.append(cells)
+                rows.append((cells[0], reduced(cells[1])))
             elif cells != [""]:
-                raise EgparseError(
-                    f"{path}:{place}: expected a word and a tag with a tab between them, got "
-                    f"{line!r}"
-                )
+                raise EgparseError(f"{path}:{place}: expected a word and a tag, got {line!r}")
             elif rows:
-                forms, tags = [row[0] for row in rows], [reduced(row[1]) for row in rows]
+                forms, tags = map(list, zip(*rows, strict=True))
                 found.append(Sentence(forms=forms, xpos=tags))
                 rows = []
     return found

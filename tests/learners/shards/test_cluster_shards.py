@@ -12,11 +12,11 @@ from learners.shards.nodes import Nodes
 from learners.shards.test_cocoa import kind_of
 from learners.small_problems import sample_trees, sequences
 
-from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.problem import Problem
+from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.changes import FlatVector
 from egparse.learners.shards.cocoa import Connect, ShardedLearner, ShardsConfig, in_turn, sharded
 

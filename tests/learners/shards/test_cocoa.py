@@ -21,7 +21,6 @@ from tolerances import SINGLE, rounding
 from egparse.errors import ConfigError
 from egparse.experiments.learners.exact_dca import ExactDCA
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
-from egparse.experiments.learners.sdca import SDCA, SDCAConfig
 from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
@@ -29,6 +28,7 @@ from egparse.learners.learner import Learner, LearnerConfig, divide
 from egparse.learners.losses import NAMED, Loss
 from egparse.learners.offset_problem import OffsetProblem
 from egparse.learners.problem import Problem, read, squared_norm
+from egparse.learners.sdca import SDCA, SDCAConfig
 from egparse.learners.shards.changes import Change, FlatVector
 from egparse.learners.shards.cocoa import (
     Arguments,

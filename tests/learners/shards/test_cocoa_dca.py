@@ -24,9 +24,9 @@ from learners.shards.test_cocoa import (
 from learners.small_problems import FAMILY, trees
 
 from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
-from egparse.experiments.learners.sdca import SDCAConfig
 from egparse.learners.dca import DCAConfig
 from egparse.learners.problem import Problem, read
+from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.cocoa import (
     LocalDCA,
     Round,

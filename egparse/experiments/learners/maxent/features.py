@@ -17,9 +17,8 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from egparse.compilation import njit
-from egparse.errors import EgparseError
-from egparse.experiments.learners.counting import pair_counts, require_design
-from egparse.learners.problem import Problem
+from egparse.errors import ConfigError, EgparseError
+from egparse.learners.problem import DesignMatrix, Problem
 from egparse.types import Floats, Longs, Mask
 
 
@@ -28,9 +27,10 @@ class Features(NamedTuple):
     ``feature_starts[a]:feature_starts[a + 1]``, with ``labels`` (n) that ascend.
 
     Attributes by context: ``row_starts`` (m + 1), ``row_attributes``, ``row_values``; contexts by
-    attribute: ``column_starts`` (A + 1), ``column_contexts``, ``column_values``. ``observed`` (n)
-    is p~(f_t), ``correct`` (m) the label of each context. ``allowed`` (m, L) says which labels a
-    context may have, (0, 0) for all: P(y | x) of the others is 0.
+    attribute: ``column_starts`` (A + 1), ``column_contexts``, ``column_values``, of which
+    ``greatest`` (A) are the maxima. ``observed`` (n) is p~(f_t), ``correct`` (m) the label of each
+    context. ``allowed`` (m, L) says which labels a context may have, (0, 0) for all: P(y | x) of
+    the others is 0.
     """
 
     row_starts: Longs
@@ -39,17 +39,13 @@ class Features(NamedTuple):
     column_starts: Longs
     column_contexts: Longs
     column_values: Floats
+    greatest: Floats
     feature_starts: Longs
     labels: Longs
     observed: Floats
     correct: Longs
     allowed: Mask
     label_count: int
-
-    @property
-    def nonzeros(self) -> int:
-        """#nz = sum over x, y of the number of features that are not 0 (ibid., section 1)."""
-        return int(np.diff(self.column_starts) @ np.diff(self.feature_starts))
 
 
 def features_of(learner: str, problem: Problem) -> Features:
@@ -59,7 +55,7 @@ def features_of(learner: str, problem: Problem) -> Features:
         ConfigError: a problem that is not multiclass.
         EgparseError: attributes with negative values, which bounds of iterative scaling exclude.
     """
-    design = require_design(learner, problem, sequences=False)
+    design = _design(learner, problem)
     m = len(design.labels)
     parts = design.values, design.attributes, design.row_starts
     rows = csr_matrix(parts, shape=(m, design.attribute_count), copy=True)
@@ -67,17 +63,34 @@ def features_of(learner: str, problem: Problem) -> Features:
     rows.eliminate_zeros()
     if not np.all(np.isfinite(rows.data)) or rows.data.min(initial=0.0) < 0:
         raise EgparseError(f"{learner}: expected finite attribute values of at least 0, got others")
-    by_context, by_attribute = _arrays(rows), _arrays(rows.tocsc())
+    correct = csr_matrix((np.ones(m), design.labels, np.arange(m + 1)), (m, design.label_count))
+    together = rows.T @ correct  # summed values of attributes, by label
     return Features(
-        *by_context,
-        *by_attribute,
+        *_arrays(rows),
+        *_arrays(rows.tocsc()),
+        rows.max(axis=0).toarray().ravel(),
         design.pair_starts,
         design.pair_labels,
-        pair_counts(design),
+        np.asarray(together[design.pair_attributes(), design.pair_labels]).ravel(),
         design.labels,
         np.zeros((0, 0), dtype=np.bool_) if design.candidates is None else design.candidates,
         design.label_count,
     )
+
+
+def _design(learner: str, problem: Problem) -> DesignMatrix:
+    fits = f"{learner} fits choices made one by one (multiclass problems)"
+    if not problem.offers("design"):
+        raise ConfigError(
+            f"{fits}; it needs the weight of every attribute and label, and "
+            f"{type(problem).__name__} has no design matrix"
+        )
+    design = problem.design()
+    if design.bigrams:
+        raise ConfigError(
+            f"{fits}; this problem has weights of label bigrams (set bigrams = false to do without)"
+        )
+    return design
 
 
 def _arrays(matrix: Any) -> tuple[Longs, Longs, Floats]:
@@ -139,12 +152,11 @@ def feature_totals(features: Features, totals: Floats) -> float:
     column (L, 1) as room; returns f#, their maximum.
     """
     ones = np.ones(features.labels.shape[0])
-    scores = np.empty(totals.shape[0])
     most, last = 0.0, totals.shape[1] - 1
     for k in range(features.correct.shape[0]):
+        scores = totals[:, min(k, last)]
         score_context(features, ones, k, scores)
         forbid(features, k, scores, 0.0)
-        totals[:, min(k, last)] = scores
         most = max(most, scores.max())
     return most
 

@@ -100,12 +100,9 @@ class MaxentLearner(Learner):
         gradient += self.c * state.w - self.features.observed
         norm = float(np.linalg.norm(gradient))
         details = {"gradient_norm": norm, **self.details(state)}
-        dual = self.lower_bound(state, norm)
+        # as L is C-strongly convex, L(w*) >= L(w) - |g|^2 / (2C)
+        dual = float(state.objective - norm**2 / (2 * self.c))
         return Certificate(state.objective, dual, float(state.passes), self.c, details)
-
-    def lower_bound(self, state: Any, norm: float) -> float:
-        """As L is C-strongly convex, L(w*) >= L(w) - |g|^2 / (2C), with |g| = ``norm``."""
-        return float(state.objective - norm**2 / (2 * self.c))
 
     def details(self, state: Any) -> dict[str, float]:
         """Further figures of the learner."""

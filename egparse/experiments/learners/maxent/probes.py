@@ -1,6 +1,5 @@
 """What Huang et al. 2009 say besides Fig. 2, measured: the cost of Newton directions (Table 1), and
-how much one Newton step on A_CD reduces the objective beside the minima of looser bounds (section
-3.2).
+how much one Newton step on A_CD reduces L beside the minima of looser bounds (section 3.2).
 """
 
 from __future__ import annotations
@@ -8,160 +7,129 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.learners.maxent.features import Features, feature_totals
-from egparse.experiments.learners.maxent.scaling import CDConfig, CoordinateDescent
-from egparse.experiments.learners.maxent.steps import (
-    cd_derivatives,
-    growth,
-    iis_derivatives,
-    iis_step,
-    newton_step,
-    scaled_step,
-)
-from egparse.experiments.learners.maxent.tables import (
-    Table,
-    empty_table,
-    expectation,
-    greatest_value,
-    shift_weight,
-)
+from egparse.experiments.learners.maxent import steps
+from egparse.experiments.learners.maxent.features import Features
+from egparse.experiments.learners.maxent.scaling import IIS, CDConfig, CoordinateDescent
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
-METHODS = ("gis", "scgis", "iis", "cd")
-_GIS, _SCGIS, _IIS, _CD = range(4)
-_FURTHER = 8  # directions after the first
-_BINS = (1, 4, 16, 64, 256, 1024, 4096, 10**9)
-_SAMPLE = 10_000  # features
+BINS = ("16", "64", "256", "1024", "4096")
+"""The least numbers of non-zeros of groups of features."""
+
+_FURTHER = {"cd": 8, "gis": 500, "scgis": 500, "iis": 8}
+"""Directions that are measured after the first: many where they take O(1)."""
+
+METHODS = tuple(_FURTHER)
+_CD, _GIS, _SCGIS, _IIS = range(4)
+_SAMPLE = 5_000  # features
+
+Measured = dict[str, dict[str, float]]
 
 
-class _Point(NamedTuple):
-    """The sub-problems at w, where f#(x, y) is ``totals`` (L, m) and f# is ``most``."""
-
-    features: Features
-    table: Table
-    totals: Floats
-    most: float
-    w: Floats
-    c: float
-
-
-def newton_costs(problem: Problem, sigma2: float, passes: int = 3) -> dict[str, list[float]]:
+def newton_costs(problem: Problem, sigma2: float) -> Measured:
     """Nanoseconds of the first Newton direction and of each further one (``"cd first"``, ``"cd
-    further"``) for features with more and more non-zeros (``"length"``, their mean), after some
-    passes of cd.
+    further"``) in each of the ``BINS`` of features, and the mean number of non-zeros (``"length"``)
+    there, after three passes of cd.
     """
-    point = _points(problem, sigma2, [passes])[0]
-    attributes, lengths = _attributes(point.features)
-    found: dict[str, list[float]] = {"length": []}
-    for low, high in itertools.pairwise(_BINS):
-        inside = np.flatnonzero((lengths >= low) & (lengths < high))
+    learner, scaling, state = _after(problem, sigma2, 3)
+    point = learner.features, state.table, scaling.totals, state.w, learner.c
+    attributes = problem.design().pair_attributes()
+    lengths = np.diff(learner.features.column_starts)[attributes]
+    found: Measured = {}
+    for low, high in itertools.pairwise((*BINS, "inf")):
+        inside = np.flatnonzero((lengths >= float(low)) & (lengths < float(high)))
         if not len(inside):
             continue
         chosen = np.sort(np.random.default_rng(1).permutation(inside)[:_SAMPLE])
-        found["length"].append(float(lengths[chosen].mean()))
-        for method, name in enumerate(METHODS):
-            seconds = [0.0, 0.0]
-            for place, steps in [(0, 1), (0, 1), (1, 1 + _FURTHER)]:  # the first run may compile
+        found.setdefault("length", {})[low] = float(lengths[chosen].mean())
+        for method, (name, further) in enumerate(_FURTHER.items()):
+            times = []
+            for count in (1, 1 + further) * 2:  # the first runs may compile
                 begun = time.process_time()
-                directions(point, method, steps, attributes[chosen], chosen)
-                seconds[place] = time.process_time() - begun
-            first, scale = seconds[0], 1e9 / len(chosen)
-            found.setdefault(f"{name} first", []).append(scale * first)
-            further = max(0.0, seconds[1] - first) / _FURTHER
-            found.setdefault(f"{name} further", []).append(scale * further)
+                directions(*point, method, count, chosen, attributes[chosen], scaling.most)
+                times.append(1e9 * (time.process_time() - begun) / len(chosen))
+            first, all_ = min(times[::2]), min(times[1::2])
+            found.setdefault(f"{name} first", {})[low] = first
+            found.setdefault(f"{name} further", {})[low] = max(0.0, all_ - first) / further
     return found
 
 
-def step_reductions(
-    problem: Problem, sigma2: float, passes: Sequence[int] = (0, 1, 5, 20)
-) -> dict[str, list[float]]:
-    """After each number of ``passes`` of cd (ascending), over features drawn at random: by how much
-    the step of each method alone reduces L, in nats, summed (``"gis"``), and the share of features
-    for which one Newton step with line search reduces it at least as much (``"cd over gis"``).
+def step_reductions(problem: Problem, sigma2: float, passes: Sequence[int] = (5, 20)) -> Measured:
+    """By how much the step of each method alone reduces L, in nats, summed over features drawn at
+    random, after each number of passes of cd: ``["gis"]["5"]``.
     """
-    found: dict[str, list[float]] = {"passes": [float(number) for number in passes]}
-    for point in _points(problem, sigma2, passes):
-        attributes, _ = _attributes(point.features)
-        drawn = np.random.default_rng(1).permutation(len(attributes))[:_SAMPLE]
-        falls = reductions(point, attributes[drawn], drawn)
-        for method, name in enumerate(METHODS):
-            found.setdefault(name, []).append(float(falls[:, method].sum()))
-            if method != _CD:
-                enough = falls[:, _CD] >= falls[:, method] * (1 - 1e-9) - 1e-12
-                found.setdefault(f"cd over {name}", []).append(float(enough.mean()))
-    return found
-
-
-def _points(problem: Problem, sigma2: float, passes: Sequence[int]) -> list[_Point]:
-    learner = CoordinateDescent(problem.with_own_weights(), CDConfig(c=1 / sigma2))
-    features, state = learner.features, learner.initialise()
-    totals, found = empty_table(features).exponentials, []
-    most = float(feature_totals(features, totals))
+    found: Measured = {name: {} for name in METHODS}
+    attributes = problem.design().pair_attributes()
+    drawn = np.random.default_rng(1).permutation(len(attributes))[:_SAMPLE]
     for number in passes:
-        while state.passes < number:
-            learner.iterate(state)
-        table = Table(*(array.copy() for array in state.table))
-        found.append(_Point(features, table, totals, most, state.w.copy(), learner.c))
+        learner, scaling, state = _after(problem, sigma2, number)
+        features, c, falls = learner.features, learner.c, np.zeros(len(METHODS))
+        for a, t in zip(attributes[drawn], drawn, strict=True):
+            at, weight, observed = (features, state.table, a, t), state.w[t], features.observed[t]
+            expected = steps.expectation(*at)
+            rates = scaling.most, features.greatest[a]
+            z = np.array(
+                [
+                    steps.newton_step(*at, weight, c, learner.search)[0],
+                    *(steps.scaled_step(expected, rate, observed, weight, c) for rate in rates),
+                    steps.iis_step(*at, scaling.totals, weight, c),
+                ]
+            )
+            falls += z * observed - c / 2 * (2 * weight * z + z * z)  # -Q_t, eq. 5
+            falls -= [steps.growth(*at, own) for own in z]
+        for name, fall in zip(METHODS, falls, strict=True):
+            found[name][str(number)] = float(fall)
     return found
 
 
-def _attributes(features: Features) -> tuple[Longs, Longs]:
-    """The attribute of each feature, and its number of non-zeros."""
-    sizes = np.diff(features.feature_starts)
-    attributes = np.repeat(np.arange(len(sizes)), sizes)
-    return attributes, np.diff(features.column_starts)[attributes]
+def _after(problem: Problem, sigma2: float, passes: int) -> tuple[CoordinateDescent, IIS, Any]:
+    """CD with its state after so many passes; IIS has f#(x, y) and f#."""
+    own, config = problem.with_own_weights(), CDConfig(c=1 / sigma2)
+    learner = CoordinateDescent(own, config)
+    state = learner.initialise()
+    for _ in range(passes):
+        learner.iterate(state)
+    return learner, IIS(own, config), state
 
 
 @njit
-def directions(point: _Point, method: int, steps: int, attributes: Longs, chosen: Longs) -> float:
+def directions(
+    features: Features,
+    table: steps.Table,
+    totals: Floats,
+    w: Floats,
+    c: float,
+    method: int,
+    count: int,
+    chosen: Longs,
+    attributes: Longs,
+    most: float,
+) -> float:
     """So many Newton iterations (eq. 11) on A_t of a method for each of the features; returns the
     sum of z. For CD the table moves along, as in cd-exact.
     """
-    features, table, total = point.features, point.table, 0.0
-    for i in range(len(chosen)):
-        a, t = attributes[i], chosen[i]
-        rate = greatest_value(features, a) if method == _SCGIS else point.most
+    total = 0.0
+    for a, t in zip(attributes, chosen):  # noqa: B905 (compiled)
         expected, z, change = 0.0, 0.0, 0.0
         if method in (_GIS, _SCGIS):
-            expected = expectation(features, table, a, t)
-        for step in range(steps):
+            expected = steps.expectation(features, table, a, t)
+        rate = features.greatest[a] if method == _SCGIS else most
+        for step in range(count):
             if method == _CD:
                 if step:
-                    shift_weight(features, table, a, t, change)
-                slope, curvature = cd_derivatives(features, table, a, t)
+                    steps.shift_weight(features, table, a, t, change)
+                slope, curvature = steps.cd_derivatives(features, table, a, t)
             elif method == _IIS:
-                slope, curvature = iis_derivatives(features, table, point.totals, a, t, z)
+                slope, curvature = steps.iis_derivatives(features, table, a, t, totals, z)
             else:  # O(1): eq. 12 with the stored expectation
                 slope = expected * np.exp(z * rate)
                 curvature = slope * rate
-            slope += point.c * (point.w[t] + z) - features.observed[t]
-            change = -slope / (curvature + point.c)
+            change = (features.observed[t] - c * (w[t] + z) - slope) / (curvature + c)
             z += change
         total += z
     return total
-
-
-@njit
-def reductions(point: _Point, attributes: Longs, chosen: Longs) -> Floats:
-    """-A_CD(z), by which L falls, at the z of each method, (features, 4)."""
-    features, table, c = point.features, point.table, point.c
-    found, z = np.empty((len(chosen), 4)), np.empty(4)
-    for i in range(len(chosen)):
-        a, t = attributes[i], chosen[i]
-        weight, observed = point.w[t], features.observed[t]
-        expected = expectation(features, table, a, t)
-        z[_GIS] = scaled_step(expected, point.most, observed, weight, c)
-        z[_SCGIS] = scaled_step(expected, greatest_value(features, a), observed, weight, c)
-        z[_IIS] = iis_step(features, table, point.totals, a, t, weight, c)
-        z[_CD] = newton_step(features, table, a, t, weight, c, (0.001, 0.5), 0.0)[0]
-        for method in range(4):
-            own = z[method]
-            prior = c / 2 * (2 * weight * own + own * own) - own * observed  # Q_t, eq. 5
-            found[i, method] = -growth(features, table, a, t, own) - prior
-    return found

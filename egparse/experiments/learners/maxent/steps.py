@@ -1,5 +1,5 @@
 """The one-variable sub-problems min_z A_t(z) of iterative scaling and coordinate descent, where A_t
-bounds L(w + z e_t) - L(w) (Huang et al. 2009, eq. 4-16).
+bounds L(w + z e_t) - L(w) (Huang et al. 2009, eq. 4-16), and the table from which they are solved.
 
 With Q_t(z) = C/2 (2 w_t z + z^2) - z p~(f_t) (eq. 5), E = sum_{x,y} P f_t, f# = max f#(x, y) for
 f#(x, y) = sum_t f_t(x, y), and f#_t = max_{x,y} f_t(x, y), the bounds are, from loose to tight,
@@ -8,15 +8,21 @@ f#(x, y) = sum_t f_t(x, y), and f#_t = max_{x,y} f_t(x, y), the bounds are, from
     A_SCGIS(z) = E (exp(z f#_t) - 1) / f#_t + Q_t(z)
     A_IIS(z)   = sum_{x,y} P f_t(x, y) (exp(z f#(x, y)) - 1) / f#(x, y) + Q_t(z)
     A_CD(z)    = sum_x log(T_{w + z e_t}(x) / T_w(x)) + Q_t(z) = L(w + z e_t) - L(w)
+
+With the exponentials S_w(x, y) and their sums T_w(x) in a table, a sub-problem costs only the
+non-zeros of its feature (section 2.3). We differ for the sake of precision: S and T are relative to
+exp(``shifts``), the highest score of the context when the table was filled, so that they do not
+overflow; T is summed again where its update would cancel.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.learners.maxent.features import Features
-from egparse.experiments.learners.maxent.tables import Table, others
+from egparse.experiments.learners.maxent.features import Features, forbid, score_context
 from egparse.types import Floats
 
 _MOST_STEPS = 100
@@ -24,6 +30,105 @@ _MOST_TRIALS = 200
 _TOLERANCE = 1e-10  # of a Newton step, in units of the weight
 _CERTAIN = 1e-8  # a smaller 1 - P is not computed by subtraction
 _SMALL = 0.05  # a smaller relative change of T has its logarithm by a series
+_CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
+_ROWS = 16  # contexts whose scores are written at once: labels are rows, far apart in memory
+
+Search = tuple[float, float, float]
+"""gamma and beta of eq. 16, and the slope, relative to its terms, at which there is no step."""
+
+
+class Table(NamedTuple):
+    """``exponentials`` (L, m) is S(x, y), with a row for each label because an update changes one
+    label; ``sums`` (m) is T(x); both are relative to exp(``shifts``) (m).
+    """
+
+    exponentials: Floats
+    sums: Floats
+    shifts: Floats
+
+
+def empty_table(features: Features) -> Table:
+    """A table of zeros, of 8 L m bytes."""
+    m = len(features.correct)
+    return Table(np.zeros((features.label_count, m)), np.zeros(m), np.zeros(m))
+
+
+NO_TABLE = Table(np.empty((0, 0)), np.empty(0), np.empty(0))
+"""Of a learner that goes through all contexts for every step."""
+
+
+@njit
+def tabulate(features: Features, w: Floats, table: Table) -> float:
+    """Fill the table at w; returns sum_x log T(x), nats."""
+    label_count, context_count = table.exponentials.shape
+    rows = np.empty((_ROWS, label_count))
+    for first in range(0, context_count, _ROWS):
+        size = min(_ROWS, context_count - first)
+        for i in range(size):
+            k, scores = first + i, rows[i]
+            score_context(features, w, k, scores)
+            forbid(features, k, scores, -np.inf)
+            table.shifts[k] = scores.max()
+            table.sums[k] = 0.0
+            for y in range(label_count):
+                scores[y] = np.exp(scores[y] - table.shifts[k])
+                table.sums[k] += scores[y]
+        for y in range(label_count):
+            for i in range(size):
+                table.exponentials[y, first + i] = rows[i, y]
+    return log_sums(table)
+
+
+@njit
+def log_sums(table: Table) -> float:
+    """sum_x log T(x) of the table, nats."""
+    total = 0.0
+    for k in range(table.sums.shape[0]):
+        total += table.shifts[k] + np.log(table.sums[k])
+    return total
+
+
+@njit
+def expectation(features: Features, table: Table, a: int, t: int) -> float:
+    """sum_{x,y} P(y | x) f_t(x, y) of feature t, which belongs to attribute a."""
+    exponentials = table.exponentials[features.labels[t]]
+    total = 0.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k = features.column_contexts[j]
+        total += features.column_values[j] * exponentials[k] / table.sums[k]
+    return total
+
+
+@njit
+def others(table: Table, label: int, k: int) -> float:
+    """T(x) - S(x, label) of context k, by subtraction, or by a sum over the other labels where
+    subtraction would cancel.
+    """
+    rest = float(table.sums[k] - table.exponentials[label, k])
+    if rest > _CANCELLED * table.sums[k]:
+        return rest
+    rest = 0.0
+    for y in range(table.exponentials.shape[0]):
+        if y != label:
+            rest += table.exponentials[y, k]
+    return rest
+
+
+@njit
+def shift_weight(features: Features, table: Table, a: int, t: int, z: float) -> None:
+    """Bring the table from w to w + z e_t (ibid., section 2.3: S <- S exp(z f), T <- T + S (exp(z
+    f) - 1)).
+    """
+    label = features.labels[t]
+    exponentials = table.exponentials[label]
+    last, growth = 0.0, 1.0
+    for j in range(features.column_starts[a], features.column_starts[a + 1]):
+        k, value = features.column_contexts[j], features.column_values[j]
+        if value != last:  # values are often equal: reuse the exponential
+            last, growth = value, np.exp(z * value)
+        rest = others(table, label, k)
+        exponentials[k] *= growth
+        table.sums[k] = rest + exponentials[k]
 
 
 @njit
@@ -60,19 +165,19 @@ def wright_omega(h: float) -> float:
 
 @njit
 def iis_step(
-    features: Features, table: Table, totals: Floats, a: int, t: int, weight: float, c: float
+    features: Features, table: Table, a: int, t: int, totals: Floats, weight: float, c: float
 ) -> float:
     """The minimum of A_IIS by Newton's method, eq. 11-12.
 
     It starts at the solution for the mean of f#(x, y), which by Jensen's inequality is not left of
     the root: from there it reaches the root without overshooting.
     """
-    expected, slope = iis_derivatives(features, table, totals, a, t, 0.0)
+    expected, slope = iis_derivatives(features, table, a, t, totals, 0.0)
     observed = features.observed[t]
     rate = slope / expected if expected > 0.0 else 1.0
     z = scaled_step(expected, rate, observed, weight, c)
     for _ in range(_MOST_STEPS):
-        slope, curvature = iis_derivatives(features, table, totals, a, t, z)
+        slope, curvature = iis_derivatives(features, table, a, t, totals, z)
         step = (slope + c * (weight + z) - observed) / (curvature + c)
         z -= step
         if not abs(step) > _TOLERANCE:
@@ -82,7 +187,7 @@ def iis_step(
 
 @njit
 def iis_derivatives(
-    features: Features, table: Table, totals: Floats, a: int, t: int, z: float
+    features: Features, table: Table, a: int, t: int, totals: Floats, z: float
 ) -> tuple[float, float]:
     """The first and second derivative of A_IIS - Q_t at z (eq. 12), for f#(x, y) = ``totals``."""
     label = features.labels[t]
@@ -99,20 +204,12 @@ def iis_derivatives(
 
 @njit
 def newton_step(
-    features: Features,
-    table: Table,
-    a: int,
-    t: int,
-    weight: float,
-    c: float,
-    search: tuple[float, float],
-    solved: float,
+    features: Features, table: Table, a: int, t: int, weight: float, c: float, search: Search
 ) -> tuple[float, bool]:
     """z = lambda d for the Newton direction d = -A'(0) / A''(0) of A_CD (eq. 15), with the first
     lambda = 1, beta, beta^2, ... for which A(z) <= gamma z A'(0) (eq. 16); and whether lambda is 1.
-    ``search`` is gamma and beta; z is 0 where A'(0) is at most ``solved`` times its terms.
     """
-    gamma, beta = search
+    gamma, beta, solved = search
     expected, curvature = cd_derivatives(features, table, a, t)
     observed, pull = features.observed[t], c * weight
     slope = expected - observed + pull

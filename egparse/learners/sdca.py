@@ -1,6 +1,6 @@
 """Stochastic dual coordinate ascent that remembers its dual variables (Shalev-Shwartz & Zhang 2013;
 Lacoste-Julien et al. 2013; for CRFs Le Priol et al. 2018), for every loss of
-``egparse.learners.losses``. Primal and dual are those of ``egparse.experiments.learners.dual``.
+``egparse.learners.losses``. Primal and dual are those of ``egparse.learners.dual``.
 (The learner ``dca`` of Martins et al. 2010 adds a new dual variable at each visit instead, and has
 no such optimum.)
 
@@ -51,7 +51,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.errors import EgparseError
-from egparse.experiments.learners.dual import DualLearner, DualState, require_positive_c
+from egparse.learners.dual import DualLearner, DualState, require_positive_c
 from egparse.learners.eg.step import DualVariables
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import Loss
