@@ -109,8 +109,9 @@ def second_order(
     labels: bool = True,
     learner: str = "DCA",
 ) -> Row:
-    """A row over the arcs that a pruner leaves."""
+    """A row over the arcs that a pruner leaves; by DCA, unless the settings say otherwise."""
     chosen = (
+        *DCA,
         "parser.order=2",
         f"parser.trees={trees}",
         f"parser.inference={kind}",
@@ -122,7 +123,14 @@ def second_order(
 
 
 PAIRS: tuple[Pairs, ...] = ("none", "siblings", "grandparents", "both")
-EG = ("parser.learner=eg-online", "parser.c=25", "parser.stop.iterations=14")
+DCA = ("parser.learner=dca", "parser.c=50")
+EG = (
+    "parser.learner=eg-online",
+    "parser.loss=log-linear",
+    "parser.c=25",
+    "parser.anneal_from=0",
+    "parser.stop.iterations=14",
+)
 
 ROWS = (
     arc_factored("arcs-eg", "projective", "EG"),

@@ -81,7 +81,7 @@ class LearningConfig(Section):
         "auto",
         "loss; auto: log-linear, but max-margin for mira, n-slack and frank-wolfe, "
         "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by "
-        "dca",
+        "any other",
     )
     beta: Beta | None = setting(None, "beta of the loss family, instead of that of the named loss")
     gamma: NonNegative | None = setting(
@@ -290,8 +290,9 @@ class ParserConfig(LearningConfig):
         built_in.ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
-    learner: str = "dca"
-    c: Constant = 50.0
+    c: Constant = 28.0
+    anneal_from: NonNegative = 84.0
+    anneal_decay: Share = 0.4
     stop: StopConfig = StopConfig(iterations=8)
 
 
@@ -299,7 +300,6 @@ ORDER_1 = ParserConfig(
     order=1,
     bits=22,
     mbr_scale=1.5,
-    learner=DEFAULT_LEARNER,
     c=25.0,
     anneal_from=75.0,
     anneal_decay=0.3,

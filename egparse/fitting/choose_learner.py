@@ -53,9 +53,8 @@ LOSSES = {
 """Name -> beta and gamma of the loss family (``egparse.learners.losses``)."""
 
 SECOND_ORDER_MARGIN = 4.0
-"""Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
-otherwise: each wrong head costs so much in its softmax-margin loss
-(docs/decisions/second-order.md).
+"""Gamma of the second-order parser, unless the settings say otherwise: each wrong head costs so
+much in its softmax-margin loss (docs/decisions/second-order.md).
 """
 
 _IN_WORDS = {
@@ -327,8 +326,9 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
     """
     beta, gamma = named_loss(config.learner, config.loss)
     second_order = isinstance(config, ParserConfig) and config.order == 2
-    if second_order and config.learner == "dca" and config.loss == "auto":
-        beta, gamma = 1.0, SECOND_ORDER_MARGIN
+    is_free = config.loss == "auto" and (beta, gamma) == LOSSES["log-linear"]
+    if second_order and is_free and fits(config):
+        gamma = SECOND_ORDER_MARGIN
     return (
         beta if config.beta is None else config.beta,
         gamma if config.gamma is None else config.gamma,

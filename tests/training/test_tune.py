@@ -30,7 +30,7 @@ SHORT = PathConfig(c_from=4.0, c_to=1.0, decay=0.5, gap=0.003, iterations=30)
 
 ORDER_2 = (
     "parser.order=2", "parser.bits=14", "parser.stop.iterations=2", "pruner.bits=13", "pruner.c=2",
-    "pruner.stop.iterations=2",
+    "pruner.stop.iterations=2", "parser.learner=dca",
 )  # fmt: skip
 OF_ORDER_1 = tuple(task for task in TASKS if task != "pruner")
 
