@@ -38,7 +38,7 @@ NONE = np.zeros(0, dtype=np.int64)
 
 class DesignMatrix(NamedTuple):
     """The weights behind the scores of N choices among L labels, with A attributes, for learners
-    that count or that solve for one weight at a time.
+    that solve for one weight at a time.
 
     Choice k has the attributes ``attributes[row_starts[k]:row_starts[k + 1]]`` with their
     ``values``, the correct label ``labels[k]``, and the candidate labels where ``candidates[k]``
@@ -46,23 +46,19 @@ class DesignMatrix(NamedTuple):
     ``pair_labels[pair_starts[a]:pair_starts[a + 1]]``, ascending; a score is the sum of values
     times weights.
 
-    ``groups`` (A,): the attributes of a group exclude each other, and have the value 1 (None: any
-    number of attributes, any values). ``sequence_starts`` (S + 1): sequence s is the choices
-    ``sequence_starts[s]:sequence_starts[s + 1]``. ``bigrams[previous, next]`` (L, L) says which
-    label bigrams inside sequences have a weight (None: none, every choice is made by itself).
+    ``bigrams`` says whether label bigrams have weights too, so that choices are not made one by
+    one.
     """
 
     row_starts: Longs
     attributes: Longs
     values: Floats
-    groups: Longs | None
     labels: Longs
     label_count: int
     candidates: Mask | None
     pair_starts: Longs
     pair_labels: Longs
-    sequence_starts: Longs
-    bigrams: Mask | None
+    bigrams: bool
 
     @property
     def attribute_count(self) -> int:

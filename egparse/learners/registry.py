@@ -197,7 +197,7 @@ LEARNERS: dict[str, Entry] = {
         distributions=True,
     ),
     "lbfgs": Entry(
-        "egparse.experiments.learners.quasi_newton:LBFGS",
+        "egparse.experiments.learners.quasi_newton:QuasiNewton",
         "L-BFGS on the primal, by SciPy (Collins et al. 2008, section 7)",
         continues=True,
         distributions=True,

@@ -291,7 +291,8 @@ class SequenceProblem(Problem):
                 "expected a learner that needs no weights of single labels where labels share "
                 "weights by their parts"
             )
-        return _design_of(self._attributes, self._rows, self._layout, self._n_labels, self.support)
+        bigrams = self.support is not None
+        return _design_of(self._attributes, self._rows, self._layout, self._n_labels, bigrams)
 
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v: the attribute weights in the order of ``rows``, and the label bigrams (None:
@@ -324,29 +325,19 @@ class SequenceProblem(Problem):
 
 
 def _design_of(
-    attributes: Ints,
-    rows: WeightRows,
-    layout: SequenceLayout,
-    n_labels: int,
-    support: Mask | None,
+    attributes: Ints, rows: WeightRows, layout: SequenceLayout, n_labels: int, bigrams: bool
 ) -> DesignMatrix:
-    # words are choices; the attributes of one template, a column of attributes, are a group
-    present = attributes >= 0
-    groups = np.zeros(len(rows.starts) - 1, dtype=np.int64)
-    for template in range(attributes.shape[1]):
-        groups[attributes[present[:, template], template]] = template
+    present = attributes >= 0  # words are choices
     return DesignMatrix(
         row_starts=np.concatenate([[0], np.cumsum(present.sum(axis=1))]).astype(np.int64),
         attributes=attributes[present].astype(np.int64),
         values=np.ones(int(present.sum())),
-        groups=groups,
         labels=layout.candidates[_places_of_gold(layout)].astype(np.int64),
         label_count=n_labels,
         candidates=_candidates(layout, n_labels),
         pair_starts=rows.starts.astype(np.int64),
         pair_labels=rows.labels.astype(np.int64),
-        sequence_starts=layout.words.astype(np.int64),
-        bigrams=support,
+        bigrams=bigrams,
     )
 
 

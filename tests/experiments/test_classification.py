@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 
 from egparse.errors import EgparseError
 from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
-from egparse.experiments.problems.classification import ClassifierProblem, error_rate
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.losses import NAMED, Loss
 from egparse.types import Floats
 
@@ -140,11 +140,10 @@ def test_the_max_margin_gap_closes() -> None:
     assert math.isfinite(last.primal)
 
 
-def test_the_error_rate_counts_wrong_classes() -> None:
-    x, y = drawn()
-    problem = problem_at(random_v())
-    wrong = sum(int(np.argmax(problem.scores(i))) != y[i] for i in range(N))
-    assert error_rate(problem, x, y) == pytest.approx(100 * wrong / N)
+def test_the_class_of_the_greatest_score_is_predicted() -> None:
+    problem, (x, _) = problem_at(random_v()), drawn()
+    best = [int(np.argmax(problem.scores(i))) for i in range(N)]
+    assert problem.predict(x).tolist() == best
 
 
 @pytest.mark.parametrize(

@@ -133,21 +133,6 @@ def test_a_problem_has_the_pairs_of_its_trees() -> None:
         assert out.tolist() in found.trees.tolist()
 
 
-def test_estimates_above_one_are_counted() -> None:
-    whole = made(trees="non-projective", inference="loopy", n_labels=0)
-    problem = pair_graph.PairGraphProblem(whole.problem)
-    problem.weights[:] = np.random.default_rng(1).normal(size=len(problem.weights)) * 5
-    losses = []
-    for i in range(5):
-        scores, best = problem.scores(i).copy(), np.zeros(len(problem.gold(i)))
-        highest = problem.argmax(i, scores, best)
-        problem.set_target(i, best)
-        losses.append(problem.marginals(i, scores, best) - highest)
-    above = 100 * float(np.mean(np.array(losses) < -1e-6))
-    assert pair_graph.share_above_one(problem) == pytest.approx(above)
-    assert above > 0
-
-
 def test_a_parser_is_trained_as_in_footnote_17() -> None:
     drawn = sentences(60, 1)
     trees = PrunedTrees.of(Sample("drawn", drawn[:40], drawn[40:]), "non-projective", 14)

@@ -1,23 +1,17 @@
 """Batch exponentiated gradient in the dual (Collins et al. 2008, Fig. 1; Globerson et al. 2007,
 Fig. 1), for the same losses as ``egparse.learners.eg.online``.
 
-All examples take the step at the same v:
+All examples take the step at the same v, with s = F_i v:
 
-    log-linear   theta <- theta - eta (theta - s / C)        s = F_i v
-    max-margin   theta <- theta + eta (cost + s / C)
-    in general   theta <- theta + eta (gamma cost + s / C - theta / beta)
+    theta <- theta + eta (gamma cost + s / C - theta / beta)
 
-Let psi_iy = F_i' (z_i - y), and |A| = max_iy |psi_iy|^2 / C. Every step raises the dual with a
-learning rate of (ibid., Theorem 1, by Lemmas 2-4)
+Every step raises the dual with a learning rate of (ibid., Theorem 1, by Lemmas 2-4)
 
-    log-linear   eta <= 1 / (1 + n |A|)        max-margin   eta <= 1 / (n |A|)
-    in general   eta <= 1 / (1 / beta + n |A|).
+    eta <= 1 / (1 / beta + n |A|),     |A| = max_iy |psi_iy|^2 / C,     psi_iy = F_i' (z_i - y).
 
 In place of n |A| we use sum_i max_y |psi_iy|^2 / C, which is never greater: in eq. 20-21, |sum_i
 Psi_i' r_i|^2 <= (sum_i R_i |r_i|_1)^2 <= (sum_i R_i^2) (sum_i |r_i|_1^2) with R_i = max_y |psi_iy|,
-and Pinsker's inequality for each i turns the last sum into divergences. The largest psi of an
-example with many structures is bounded by part norms (``published_eg.squared_radii``), so the
-rate is smaller than it could be.
+and Pinsker's inequality for each i turns the last sum into divergences.
 
 All computations are in float64, and v is computed from the marginals at every step, so that
 rounding errors do not add up.
@@ -50,14 +44,11 @@ _MAX_HALVINGS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class EGBatchConfig(LearnerConfig):
-    """``c`` is the regularisation constant C of the summed objective.
-
-    ``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
+    """``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
     example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
     dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
-    example. The paper has the first two, for rates up to the proven one.
-
-    ``start`` is that of ``EGConfig``.
+    example. The paper has the first two, for rates up to the proven one. ``start`` is that of
+    ``PublishedConfig``.
 
     Raises:
         ConfigError: a value out of range.
@@ -95,8 +86,7 @@ class BatchEG(DualLearner):
         self._marginals = np.empty(self.longest)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
-        """Distributions near the correct structures, as ``OnlineEG.initialise``; with 0, or
-        ``start`` = *uniform*, they are uniform.
+        """Distributions near the correct structures, as ``OnlineEG.initialise``, or uniform.
 
         Raises:
             EgparseError: the features are not finite, so that no rate can be proven.
@@ -153,10 +143,6 @@ class BatchEG(DualLearner):
         super().retarget(state, targets)
         state.value, state.squared_norm = self._rebuild(state.theta)
 
-    def details(self, state: EGBatchState) -> dict[str, float]:
-        """The rate ``eta``."""
-        return {"eta": state.eta}
-
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
         """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +
         gamma E[cost], |v|^2).
@@ -178,5 +164,5 @@ class BatchEG(DualLearner):
     def _noise(self, state: EGBatchState) -> float:
         """A fall of the dual that rounding explains."""
         precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
-        size: float = abs(state.value)
-        return _ROUNDING * precision * (1.0 + size + state.squared_norm / (2 * state.c))
+        terms: float = 1.0 + abs(state.value) + state.squared_norm / (2 * state.c)
+        return _ROUNDING * precision * terms

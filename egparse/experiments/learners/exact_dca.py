@@ -19,9 +19,7 @@ _SOLVED = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class ExactDCAConfig(DCAConfig):
-    """``subproblem`` *linearised* takes the step of eq. 15; *exact* solves eq. 11 at each visit, by
-    as many calls of inference as that takes (at most ``_MOST_STEPS``).
-    """
+    """``subproblem`` *linearised* takes the step of eq. 15; *exact* solves eq. 11 at each visit."""
 
     subproblem: Annotated[Literal["linearised", "exact"], "what a visit solves"] = "linearised"
 
@@ -51,15 +49,10 @@ class ExactDCA(DCA):
         loss: float,
         estimate: float,
     ) -> float:
-        if self.config.subproblem == "exact" and loss > 0:
-            return self._solve(state, i, loss)
-        return super()._ascend(state, i, scores, gradient, loss, estimate)
-
-    def _solve(self, state: DCAState, i: int, loss: float) -> float:
-        """Solve eq. 11: steps of ``SDCA`` on one new dual variable, which starts at mu = z with a
-        value of 0, as if all others were fixed. The first is about eq. 15. Returns the increase of
-        the dual.
-        """
+        if self.config.subproblem == "linearised" or not loss > 0:
+            return super()._ascend(state, i, scores, gradient, loss, estimate)
+        # steps of SDCA on one new dual variable, which starts at mu = z with a value of 0, as if
+        # all others were fixed; the first is about eq. 15
         gold = self.problem.gold(i)
         stored, changes = self._marginals[: len(gold)], self._changes[: len(gold)]
         stored[:] = gold

@@ -15,10 +15,9 @@ moves mu_i along d, to the best point of the way:
     plain      d = y* - mu_i          gamma <= 1
     pairwise   d = y* - y             gamma <= the weight of y in the mixture mu_i
 
-where y is the structure of the mixture with the lowest score. Pairwise steps need the mixture's
-structures one by one, plain ones mu_i alone, in as much memory as exponentiated gradient. The gap
-of example i, g_i = (p_i + s_i / C)'(y* - mu_i), is known at each visit; the sum of all gaps at one
-w is P(w) - D(mu).
+where y is the structure of the mixture with the lowest score: pairwise steps need the structures
+one by one, plain ones mu_i alone. The gap of example i, g_i = (p_i + s_i / C)'(y* - mu_i), is known
+at each visit; the sum of all gaps at one w is P(w) - D(mu).
 
 We differ from the papers in the start, which is the correct structure or, where inference cannot
 reach that, the structure with most of its parts; mu_i is kept in place of w_i = F_i'(z_i - mu_i) /
@@ -132,9 +131,8 @@ class FrankWolfe(DualLearner):
     def __init__(self, problem: Problem, config: FrankWolfeConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._potentials, self._best, self._direction, self._worst, self._new, self._changes = (
-            np.empty((6, self.longest))
-        )
+        self._potentials, self._best, self._worst = np.empty((3, self.longest))
+        self._direction, self._new, self._changes = np.empty((3, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> FrankWolfeState:
         """Every mixture is the structure nearest to the correct one; ``gold_theta`` is ignored."""
@@ -196,15 +194,6 @@ class FrankWolfe(DualLearner):
         for part in np.array_split(np.arange(self.n), _ROUNDS if by_gap else 1):
             self.run_steps(state, self._draw(state, len(part)))
         state.passes += 1
-
-    def details(self, state: FrankWolfeState) -> dict[str, float]:
-        """``known_gap``, the sum of the gaps at the last visits, and ``structures``, how many a
-        mixture has on average, where they are kept.
-        """
-        found = {"known_gap": float(state.gap.sum())}
-        if state.active:
-            found["structures"] = sum(len(own.members) for own in state.active) / self.n
-        return found
 
     def _draw(self, state: FrankWolfeState, count: int) -> Longs:
         """The examples to visit next."""

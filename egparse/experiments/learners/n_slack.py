@@ -2,16 +2,13 @@
 machine learning for interdependent and structured output spaces, Alg. 1, with margin rescaling):
 what SVM-Struct ran when Collins et al. 2008 (section 8) compared it with exponentiated gradient.
 
-The problem and its dual are those of ``egparse.experiments.learners.working_sets``, with a slack
-for each example, over the structures found so far. A pass visits the examples in order:
+The program is that of ``working_sets``, over the structures found so far. A pass visits the
+examples in order:
 
     1. one argmax finds the structure y* of the greatest H_i(y) = cost_i(y) - w . psi_iy;
     2. if H_i(y*) > slack_i + precision, y* joins the working set of example i, where slack_i is
        the greatest H_i(y) in that set;
     3. the program over all working sets is solved again, to half the precision.
-
-Every mixture of structures in the working sets is a feasible point of the whole dual, so that the
-value of the program is a lower bound of the optimum.
 
 As SVM-Struct does, we solve the program after every ``accumulate`` new structures and at the end of
 a pass, not after each; we start with a low precision, here half the mean violation at the last
@@ -64,18 +61,14 @@ class NSlackConfig(LearnerConfig):
 
 @dataclass(kw_only=True)
 class NSlackState(DualState):
-    """``sets`` hold the structures, their weights and v; ``value`` and |v|^2 are those at
-    the last certificate. ``violation`` (n,) is H_i(y*) - slack_i at the last visit, inf before the
-    first.
-
+    """``sets`` hold the structures, their weights and v; ``value`` and |v|^2 are those at the last
+    certificate. ``violation`` (n,) is H_i(y*) - slack_i at the last visit, inf before the first.
     ``solved``: the last program was solved to its precision. ``finished``: a pass at the last
     precision has found no new structure after that.
     """
 
     sets: WorkingSets
     violation: Floats
-    programs: int = 0
-    sweeps: int = 0
     solved: bool = True
     finished: bool = False
 
@@ -99,19 +92,18 @@ class NSlack(DualLearner):
         ignored.
         """
         self.problem.reset()
-        sets = WorkingSets(self.n, size(self.problem), self.config.c)
-        violation = np.full(self.n, np.inf)
+        n, c = self.n, self.config.c
         state = NSlackState(
             value=0.0,
             squared_norm=0.0,
-            c=self.config.c,
-            evaluations=self.n,
-            sets=sets,
-            violation=violation,
+            c=c,
+            evaluations=n,
+            sets=WorkingSets(n, size(self.problem), c),
+            violation=np.full(n, np.inf),
         )
-        for i in range(self.n):
+        for i in range(n):
             first = nearest_structure(self.problem, i, self._potentials, self._best)
-            self._include(state, i, first)
+            self._include(state, i, first, weight=1.0)
         write(self.problem, state.sets.v)
         return state
 
@@ -145,16 +137,6 @@ class NSlack(DualLearner):
         state.value, state.squared_norm = state.sets.value(), float(state.sets.v @ state.sets.v)
         return super().certificate(state)
 
-    def details(self, state: NSlackState) -> dict[str, float]:
-        """The number of ``structures`` in all working sets, of ``programs`` solved, and of
-        ``sweeps`` over the working sets that they took.
-        """
-        return {
-            "structures": float(len(state.sets)),
-            "programs": float(state.programs),
-            "sweeps": float(state.sweeps),
-        }
-
     def _search(self, state: NSlackState, i: int) -> tuple[float, Floats]:
         """The greatest H_i, and its structure."""
         problem, scores = self.problem, self.problem.scores(i)
@@ -171,7 +153,7 @@ class NSlack(DualLearner):
             )
         return highest - correct + problem.cost_constant(i), best
 
-    def _include(self, state: NSlackState, i: int, structure: Floats) -> None:
+    def _include(self, state: NSlackState, i: int, structure: Floats, weight: float = 0.0) -> None:
         """Add a structure (parts,) to the working set of example i; overwrites it."""
         problem, twin = self.problem, self._twin
         cost = problem.expected_cost(i, structure)
@@ -186,7 +168,8 @@ class NSlack(DualLearner):
             values.append(flat[used].astype(np.float64))
             flat[used] = 0.0
             before += array.size
-        state.sets.include(i, cost, np.concatenate(indices), np.concatenate(values))
+        numbers = np.concatenate(indices), np.concatenate(values)
+        state.sets.include(i, cost, *numbers, weight)
 
     def _precision(self, state: NSlackState) -> float:
         """The violation from which a structure is added, and twice that of the programs."""
@@ -195,7 +178,5 @@ class NSlack(DualLearner):
         return max(float(self.config.epsilon), mean / 2)
 
     def _solve(self, state: NSlackState) -> None:
-        sweeps, state.solved = state.sets.solve(self._precision(state) / 2)
-        state.sweeps += sweeps
-        state.programs += 1
+        state.solved = state.sets.solve(self._precision(state) / 2)
         write(self.problem, state.sets.v)

@@ -2,16 +2,13 @@
 the uniform start, proven learning rates, exact maximisation (Collins et al. 2008; Globerson et al.
 2007).
 
-**Proven rates.** Let psi_iy = F_i' (z_i - y) for a structure y of example i. The dual has the
-quadratic part |sum_i sum_y alpha_iy psi_iy|^2 / (2C), whose matrix A has the entries psi_iy .
-psi_jz / C, the greatest of them |A| = max_iy |psi_iy|^2 / C (Collins et al. 2008, section 5.1). At
-a fixed rate eta <= 1 / (1 / beta + |A|), with draws with replacement, T steps close in on the
-optimum Q* of the log-linear dual as fast as ibid., Theorem 2, eq. 17 says (with Q for minus the
-dual, and D for the divergence of the optimum from the start):
+**Proven rates.** With psi_iy = F_i' (z_i - y) for a structure y of example i, the greatest entry of
+the dual's matrix is |A| = max_iy |psi_iy|^2 / C (Collins et al. 2008, section 5.1). At a fixed rate
+eta <= 1 / (1 / beta + |A|) no step lowers the dual, and T draws with replacement close in on the
+optimum Q* of the log-linear dual (Q is minus the dual, D the divergence of the optimum from the
+start) as fast as ibid., Theorem 2, eq. 17 says; max-margin (eq. 16) with n / T for the exponential:
 
-    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*),        eta <= 1 / (1 + |A|)
-
-and max-margin at that of eq. 16, n / T in place of the exponential.
+    E Q_T - Q*  <=  exp(-eta T / n) (D / eta + Q_0 - Q*)
 """
 
 from __future__ import annotations
@@ -48,18 +45,13 @@ class PublishedConfig(EGConfig):
 
     ``order`` *random* visits the examples of a pass in a random permutation; *drawn* draws n of
     them with replacement, as Collins et al. 2008, Fig. 2, does and its Theorem 2 assumes; *cyclic*
-    visits them in corpus order: the algorithm of Globerson et al. 2007, Fig. 2, and the
-    deterministic one that the later paper compares with in section 7.1. The order is that of passes
-    that visit all examples; with ``drawn`` and ``cyclic``, and with ``restart_eta``, all passes are
-    (``round_fraction`` = 1).
+    visits them in corpus order, as Globerson et al. 2007, Fig. 2, does. With ``drawn`` and
+    ``cyclic``, and with ``restart_eta``, every pass visits all examples (``round_fraction`` = 1).
 
-    ``search`` *proven* keeps the rate at which no step lowers the dual, and for which the paper
-    proves how fast it rises in expectation: eta <= 1 / (1 / beta + |A|), which is 1 / (1 + |A|) for
-    the log-linear loss and 1 / |A| for max-margin; ``eta`` and ``growth`` are ignored.
+    ``search`` *proven* keeps the greatest rate that is proven; ``eta`` and ``growth`` are ignored.
 
-    ``start`` *uniform* starts with theta = 0, where every structure is equally probable; *gold*
-    near the correct structures (``OnlineEG.initialise``). The paper asks only for a point in the
-    interior of the simplex, but states its bounds for the uniform one (section 5.1).
+    ``start`` *uniform* starts with theta = 0, where every structure is equally probable (Collins et
+    al. 2008, section 5.1); *gold* near the correct structures (``OnlineEG.initialise``).
 
     ``restart_eta`` starts at ``eta`` again at each visit: the rule of Globerson et al. 2007,
     section 7. ``largest_eta`` is the greatest rate (None: beta). ``exact`` repeats the step of a
@@ -90,23 +82,17 @@ class PublishedConfig(EGConfig):
             )
         if self.restart_eta and (self.order == "drawn" or self.round_fraction != 1):
             raise ConfigError(
-                "expected passes that visit every example once with restart_eta "
-                f"(order random or cyclic, round_fraction = 1), got order = {self.order!r}, "
-                f"round_fraction = {self.round_fraction}"
+                "expected passes that visit every example once with restart_eta (order random or "
+                f"cyclic, round_fraction = 1), got {self.order!r} and {self.round_fraction}"
             )
         if self.search == "proven" and (self.curvature or self.restart_eta):
-            raise ConfigError(
-                "expected no curvature or restart_eta with search = 'proven', whose rate is one "
-                "and the same for all examples and visits"
-            )
+            raise ConfigError("expected no curvature or restart_eta with search = 'proven'")
 
     @classmethod
     def options(cls) -> dict[str, Any]:
         """The options, ``published`` among them (see ``configured``)."""
-        is_open = cls is PublishedConfig
-        return (
-            {"published": Annotated[bool, "as published"]} if is_open else {}
-        ) | super().options()
+        published = {"published": Annotated[bool, "as published"]}
+        return (published if cls is PublishedConfig else {}) | super().options()
 
     @classmethod
     def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
@@ -134,9 +120,8 @@ class AsPublishedConfig(PublishedConfig):
 
     The first rate is 0.5, which the paper takes for the digits; elsewhere it takes one that is
     calibrated on 10 % of the data, which made things worse here. The only differences left are
-    numerical: theta and the marginals are stored in single precision, and a rate that is halved
-    ends at 1e-6, below which a step changes nothing there (from any rate below 1e12 the 60 halvings
-    at most end there).
+    numerical: theta and the marginals are stored in single precision, and halving a rate ends at
+    1e-6, below which a step changes nothing there.
     """
 
     max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = 60
@@ -157,9 +142,8 @@ class CyclicConfig(AsPublishedConfig):
 @dataclass(frozen=True, kw_only=True)
 class Config2007(CyclicConfig):
     """The online algorithm of Globerson et al. 2007, Fig. 2 and section 7: in corpus order; at each
-    visit the rate starts at eta_0 again and is halved until the dual does not fall.
-
-    The paper does not say what eta_0 is; ours is 0.5, as in that of 2008.
+    visit the rate starts at eta_0 again and is halved until the dual does not fall. The paper does
+    not say what eta_0 is; ours is 0.5, as in that of 2008.
     """
 
     restart_eta: Restarts = True
@@ -175,12 +159,10 @@ class PublishedEG(OnlineEG):
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """As ``OnlineEG.initialise``, but for ``start`` and for the rate that is proven."""
-        config = self.config  # v is 0 after the radii, which come first
-        radii = (
-            squared_radii(self.problem) if config.search == "proven" else None
-        )  # which sets v to 0
+        config, proven = self.config, self.config.search == "proven"
+        radii = squared_radii(self.problem) if proven else np.empty(0)  # which sets v to 0
         state = super().initialise(0.0 if config.start == "uniform" else gold_theta)
-        if radii is not None:
+        if proven:
             state.first_eta = state.eta[:] = proven_rate(radii, config, online=True)
         return state
 
@@ -264,30 +246,13 @@ def squared_radii(problem: Problem) -> Floats:
     problem.reset()
     radii = np.empty(len(problem.part_starts) - 1)
     for i in range(len(radii)):
-        norms, gold = _part_norms(problem, i), problem.gold(i).copy()
-        out, slopes = np.empty_like(norms), np.ones_like(norms)
-        for r in np.flatnonzero(gold).tolist():
-            count = _max_count(problem, i, r, out)
-            slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
+        gold = problem.gold(i).copy()
+        slopes, norms, out = np.ones_like(gold), np.empty_like(gold), np.empty_like(gold)
+        for r, one in enumerate(np.eye(len(gold))):
+            norms[r] = math.sqrt(max(0.0, problem.add(i, one)))  # |f_r|
+            problem.add(i, -one)
+            if gold[r]:
+                count = problem.argmax(i, one, out)  # m_r
+                slopes[r] = (abs(gold[r] - count) - gold[r]) / count if count > 0 else -1.0
         radii[i] = (float(gold @ norms) + problem.argmax(i, slopes * norms, out)) ** 2
     return radii
-
-
-def _part_norms(problem: Problem, i: int) -> Floats:
-    """|f_r| of each part, (parts,); v must be 0 and is 0 again afterwards."""
-    changes = np.zeros(int(problem.part_starts[i + 1] - problem.part_starts[i]))
-    norms = np.empty_like(changes)
-    for r in range(len(changes)):
-        changes[r] = 1.0
-        norms[r] = math.sqrt(max(0.0, problem.add(i, changes)))
-        changes[r] = -1.0
-        problem.add(i, changes)
-        changes[r] = 0.0
-    return norms
-
-
-def _max_count(problem: Problem, i: int, r: int, out: Floats) -> float:
-    """The greatest count of part r in a structure."""
-    potentials = np.zeros_like(out)
-    potentials[r] = 1.0
-    return problem.argmax(i, potentials, out)

@@ -1,22 +1,14 @@
 """L-BFGS and conjugate gradient on the primal, by SciPy: what Collins et al. 2008 (section 7)
 compare exponentiated gradient with.
 
-Primal: min over w of P(w) = sum_i L_i(w) + C/2 |w|^2 for any differentiable loss of
-``egparse.learners.losses``; the gradient is g = C w - sum_i F_i' (z_i - zbar_i), with zbar_i the
-marginals at w. One evaluation of both is one pass over the examples.
-
-The certificate has a dual value though nothing is trained in the dual: the distributions at w are a
-feasible dual point with v = C w - g, and as the loss at w equals its conjugate form there, the dual
-value of that point is
-
-    D = P(w) - |g|^2 / (2C),
-
-which is also the lower bound of the optimum that strong convexity gives.
+Primal: min over w of P(w) = sum_i L_i(w) + C/2 |w|^2 for any differentiable loss; the gradient is
+g = C w - sum_i F_i' (z_i - zbar_i), with zbar_i the marginals at w. One evaluation of both is one
+pass over the examples. The distributions at w are a feasible dual point with v = C w - g, of value
+D = P(w) - |g|^2 / (2C), as the loss at w equals its conjugate form there.
 
 SciPy's optimisers run to their end in one call, whereas a learner goes step by step; restarted at
 every step they would lose their estimate of the curvature. So the optimiser runs in a thread of its
-own, which only does its arithmetic: it hands over each point and waits for value and gradient.
-Examples are only read in the caller's thread, and the two threads never run at the same time.
+own, hands over each point, and waits for value and gradient: the two threads never run at once.
 """
 
 from __future__ import annotations
@@ -44,8 +36,8 @@ from egparse.types import Floats
 Method = Literal["L-BFGS-B", "CG"]
 
 _SETTLED = 1e-3
-"""If the optimiser finds no further step, the reason is the rounding of v below this relative gap,
-and above it the optimiser has failed.
+"""An optimiser that finds no further step has come to the rounding of v below this relative gap,
+and has failed above it.
 """
 
 
@@ -73,20 +65,18 @@ class QuasiNewtonConfig(LearnerConfig):
 
 
 class Evaluation(NamedTuple):
-    """P and its gradient at w."""
+    """P and its gradient at w, and P - D."""
 
     w: Floats
     value: float
     gradient: Floats
+    gap: float
 
-    def gap(self, c: float) -> float:
-        """P - D."""
-        return float(self.gradient @ self.gradient) / (2 * c)
-
-    def relative_gap(self, c: float) -> float:
+    @property
+    def relative_gap(self) -> float:
         """The gap as a fraction of the dual value."""
-        dual = abs(self.value - self.gap(c))
-        return self.gap(c) / dual if dual else (math.inf if self.gap(c) else 0.0)
+        dual = abs(self.value - self.gap)
+        return self.gap / dual if dual else (math.inf if self.gap else 0.0)
 
 
 @dataclass
@@ -96,7 +86,7 @@ class QuasiNewtonState(UnscaledState):
     """
 
     kept: Evaluation
-    run: _Run
+    optimiser: _Optimiser
     evaluations: int = 1
     steps: int = 0
     finished: bool = False
@@ -110,7 +100,6 @@ class QuasiNewton(Learner):
     def __init__(self, problem: Problem, config: QuasiNewtonConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._loss = Loss(config.beta, config.gamma)
         self.calls: Transport | None = None
         """Where the examples are in shards elsewhere, how these are reached."""
         self._twin = problem.with_own_weights()
@@ -121,7 +110,7 @@ class QuasiNewton(Learner):
     def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
         """w = 0, whatever ``gold_theta``, and a first evaluation there."""
         kept = self._evaluate(np.zeros(size(self.problem)))
-        return QuasiNewtonState(kept, _Run(kept.w, self.config))
+        return QuasiNewtonState(kept, _Optimiser(kept.w, self.config))
 
     def iterate(self, state: QuasiNewtonState) -> None:
         """The evaluations up to the next accepted step; none once it has ``finished``.
@@ -132,84 +121,69 @@ class QuasiNewton(Learner):
         """
         if state.finished:
             return
-        if self._step(state) or self._step_anew(state):
+        reason = self._step(state)
+        if reason:  # once more from the kept point, without curvature
+            state.optimiser = _Optimiser(state.kept.w, self.config)
+            state.finished = bool(self._step(state))
+        if not state.finished:
             state.steps += 1
-            state.finished = state.kept.relative_gap(self.config.c) <= self._tolerance
+            state.finished = state.kept.relative_gap <= self._tolerance
+        elif state.kept.relative_gap > _SETTLED:
+            raise EgparseError(
+                f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
+                f"got none at {state.kept.relative_gap:.3g} ({reason})"
+            )
         if state.finished:
-            state.run.stop()
+            state.optimiser.stop()
 
     def retarget(self, state: QuasiNewtonState, targets: Mapping[int, Floats]) -> None:
         """Change targets: the optimiser starts anew at the kept point, without curvature."""
         super().retarget(state, targets)
-        state.run.stop()
+        state.optimiser.stop()
         state.evaluations += 1
         state.kept = self._evaluate(state.kept.w)
-        state.run, state.finished = _Run(state.kept.w, self.config), False
+        state.optimiser, state.finished = _Optimiser(state.kept.w, self.config), False
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
         """Primal, the dual value that the gradient proves, and effort in passes; the details hold
         |g| and the number of steps.
         """
-        kept = state.kept
+        kept, norm = state.kept, float(np.linalg.norm(state.kept.gradient))
+        details = {"gradient_norm": norm, "steps": float(state.steps)}
         return Certificate(
-            kept.value,
-            kept.value - kept.gap(self.config.c),
-            float(state.evaluations),
-            self.config.c,
-            {"gradient_norm": float(np.linalg.norm(kept.gradient)), "steps": float(state.steps)},
+            kept.value, kept.value - kept.gap, float(state.evaluations), self.config.c, details
         )
 
-    def _step(self, state: QuasiNewtonState) -> bool:
-        """Answer the optimiser until it accepts a step; False if it ends instead."""
-        last = state.kept
-        while (message := state.run.receive()).kind != "ended":
-            last = self._evaluated(state, last, message.w)
-            state.run.answer(last.value, last.gradient)
-            if message.kind == "accepted":
-                state.kept = last
+    def _step(self, state: QuasiNewtonState) -> str:
+        """Answer the optimiser until it accepts a step; the reason if it ends instead."""
+        last, kind = state.kept, ""
+        while kind != "accepted":
+            kind, w = state.optimiser.request()
+            if kind not in ("point", "accepted"):
                 break
+            known = [own for own in (last, state.kept) if np.array_equal(own.w, w)]
+            state.evaluations += not known
+            last = known[0] if known else self._evaluate(w)
+            state.optimiser.answer(last)
+        else:
+            state.kept, kind = last, ""
         write(self.problem, state.kept.w)
-        return message.kind == "accepted"
-
-    def _step_anew(self, state: QuasiNewtonState) -> bool:
-        """A step of an optimiser restarted from the kept point, without curvature. If there is
-        none, the learner has finished, or failed if the gap is large.
-        """
-        reason = state.run.receive().reason
-        state.run = _Run(state.kept.w, self.config)
-        if self._step(state):
-            return True
-        gap = state.kept.relative_gap(self.config.c)
-        if gap > _SETTLED:
-            raise EgparseError(
-                f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
-                f"got none at {gap:.3g} ({reason})"
-            )
-        state.finished = True
-        return False
-
-    def _evaluated(self, state: QuasiNewtonState, last: Evaluation, w: Floats) -> Evaluation:
-        """The evaluation of w: an earlier one if w is the last or the kept point, or a new one."""
-        for known in (last, state.kept):
-            if np.array_equal(known.w, w):
-                return known
-        state.evaluations += 1
-        return self._evaluate(w)
+        return kind
 
     def _evaluate(self, w: Floats) -> Evaluation:
         """P and its gradient at w, rounded to the precision of v; sets v to w."""
-        problem, twin, c = self.problem, self._twin, self.config.c
+        problem, twin, config, loss = self.problem, self._twin, self.config, self.config.loss
         write(problem, w)
-        value = c / 2 * squared_norm(problem)
+        value = config.c / 2 * squared_norm(problem)
         if self.calls is not None:
-            loss, gathered = gather_from(self.calls, problem, self._loss)
-            value, gradient = value + loss, c * read(problem) + gathered
+            total, gathered = gather_from(self.calls, problem, loss)
+            value, gradient = value + total, config.c * read(problem) + gathered
         else:
-            value = add_gradient(problem, self._loss, twin, value)
-            gradient = c * read(problem) + read(twin)
+            value = add_gradient(problem, loss, twin, value)
+            gradient = config.c * read(problem) + read(twin)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
-            raise EgparseError(f"{self.config.method}: expected a finite objective, got {value}")
-        return Evaluation(w, value, gradient)
+            raise EgparseError(f"{config.method}: expected a finite objective, got {value}")
+        return Evaluation(w, value, gradient, float(gradient @ gradient) / (2 * config.c))
 
 
 def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0) -> float:
@@ -241,85 +215,53 @@ def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
 
 
 class _Stop(Exception):
-    """Raised in the optimiser's thread to leave SciPy's loop when no more steps are needed."""
+    """Raised in the optimiser's thread to leave SciPy's loop."""
 
 
-class _Message(NamedTuple):
-    """What the optimiser says: it wants the value at the point w, has *accepted* a step to w, or
-    has *ended*, for a reason.
-    """
-
-    kind: Literal["point", "accepted", "ended"]
-    w: Floats
-    reason: str = ""
-
-
-class _Channel(NamedTuple):
-    """An answer None ends the optimiser."""
-
-    messages: SimpleQueue[_Message]
-    answers: SimpleQueue[tuple[float, Floats] | None]
-
-    def exchange(self, kind: Literal["point", "accepted"], w: Floats) -> tuple[float, Floats]:
-        """Send a message from the optimiser's thread and wait for the answer."""
-        self.messages.put(_Message(kind, w.copy()))
-        answer = self.answers.get()
-        if answer is None:
-            raise _Stop
-        return answer
-
-    def work(self, start: Floats, method: Method, options: dict[str, Any]) -> None:
-        """The thread: SciPy's call from beginning to end."""
-
-        def accepted(intermediate_result: OptimizeResult) -> None:  # SciPy requires this name
-            self.exchange("accepted", intermediate_result.x)
-
-        try:
-            reason = str(
-                minimize(
-                    lambda w: self.exchange("point", w),
-                    start,
-                    jac=True,
-                    method=method,
-                    callback=accepted,
-                    options=options,
-                ).message
-            )
-        except _Stop:
-            reason = "stopped"
-        except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-        self.messages.put(_Message("ended", start, reason))
-
-
-class _Run:
-    """The caller's side of an optimiser that runs in a thread; the thread ends with this object."""
+class _Optimiser:
+    """SciPy's optimiser from a point, in a thread that ends with this object."""
 
     def __init__(self, start: Floats, config: QuasiNewtonConfig) -> None:
         options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
         if config.method == "L-BFGS-B":
             options |= {"maxcor": config.memory, "maxfun": np.iinfo(np.int32).max, "ftol": 0.0}
-        self._channel = _Channel(SimpleQueue(), SimpleQueue())
-        self._last: _Message | None = None
-        # the thread refers to the channel only, so that this object can be collected
-        arguments = (start.copy(), config.method, options)
-        Thread(target=self._channel.work, args=arguments, daemon=True).start()
-        self.stop = weakref.finalize(self, self._channel.answers.put, None)
+        # the thread refers to the queues only, so that this object can be collected
+        requests, answers = SimpleQueue[tuple[str, Floats]](), SimpleQueue[Any]()
 
-    def receive(self) -> _Message:
-        """The next message of the optimiser; the same one again until it is answered, since an
-        evaluation may be interrupted.
+        def exchange(kind: str, w: Floats) -> tuple[float, Floats]:
+            requests.put((kind, w.copy()))
+            answer = answers.get()
+            if answer is None:
+                raise _Stop
+            return answer.value, answer.gradient
+
+        def accepted(intermediate_result: OptimizeResult) -> None:  # SciPy requires this name
+            exchange("accepted", intermediate_result.x)
+
+        def work(w: Floats, method: Method) -> None:
+            try:
+                settings = {"method": method, "callback": accepted, "options": options}
+                found = minimize(lambda w: exchange("point", w), w, jac=True, **settings)
+                requests.put((str(found.message), w))
+            except Exception as error:
+                requests.put((f"{type(error).__name__}: {error}", w))
+
+        Thread(target=work, args=(start.copy(), config.method), daemon=True).start()
+        self._requests, self._answers = requests, answers
+        self._pending: tuple[str, Floats] | None = None
+        self.stop = weakref.finalize(self, answers.put, None)
+
+    def request(self) -> tuple[str, Floats]:
+        """*point*, where it wants the value, or *accepted*, with w; or the reason why it has ended.
+        The same one again until it is answered, since an evaluation may be interrupted.
         """
-        if self._last is None:
-            self._last = self._channel.messages.get()
-            if self._last.kind == "ended":
-                self.stop.detach()
-        return self._last
+        self._pending = self._pending or self._requests.get()
+        return self._pending
 
-    def answer(self, value: float, gradient: Floats) -> None:
-        """Answer the last message, so that the optimiser continues."""
-        self._last = None
-        self._channel.answers.put((value, gradient))
+    def answer(self, evaluation: Evaluation) -> None:
+        """Answer the last request, so that the optimiser continues."""
+        self._pending = None
+        self._answers.put(evaluation)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -327,10 +269,6 @@ class ConjugateGradientConfig(QuasiNewtonConfig):
     """The settings of conjugate gradient."""
 
     method: Method = "CG"
-
-
-class LBFGS(QuasiNewton):
-    """L-BFGS."""
 
 
 class ConjugateGradient(QuasiNewton):

@@ -11,9 +11,7 @@ point:
     t = min(alpha_down, C (H_up - H_down) / |psi_up - psi_down|^2)
 
 (the pairs of Platt 1998, Sequential minimal optimization, which suit a sum that is fixed). Vectors
-psi are sparse and v is kept, so that a sweep takes time in proportion to their numbers. An interior
-point method would factor a matrix over all pairs of structures, of which there are tens of
-thousands.
+psi are sparse and v is kept, so that a sweep takes time in proportion to their numbers.
 """
 
 from __future__ import annotations
@@ -30,9 +28,8 @@ _STEPS = 20
 _SWEEPS = 200
 """The most sweeps of a program; the next one goes on from there."""
 
-
 _END = np.iinfo(np.int32).max  # behind all indices
-_VARIABLES = ("v", "_owner", "_idle", "_structures", "_new", "_has_some")
+_VARIABLES = ("v", "_owner", "_idle", "_structures", "_new")
 
 
 class Structures(NamedTuple):
@@ -49,21 +46,16 @@ class Structures(NamedTuple):
 
 class WorkingSets:
     """The working sets of ``n`` examples with ``features`` weights, and C. Each example has to get
-    a structure before anything is asked.
+    a structure, of weight 1, before anything is asked.
     """
 
     def __init__(self, n: int, features: int, c: float) -> None:
         self.v, self._c, self._n = np.zeros(features), c, n
         self._owner, self._idle = np.empty((2, 0), dtype=np.int64)
-        self._structures = Structures(
-            np.empty(0),
-            np.empty(0),
-            np.zeros(1, dtype=np.int64),
-            np.empty(0, dtype=np.int32),
-            np.empty(0, dtype=np.float32),
-        )
+        numbers = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
+        starts = np.zeros(1, dtype=np.int64)
+        self._structures = Structures(np.empty(0), np.empty(0), starts, *numbers)
         self._new: list[tuple[int, float, float, Ints, Singles]] = []
-        self._has_some = np.zeros(n, dtype=bool)
 
     def saved(self) -> dict[str, Any]:
         """For a checkpoint."""
@@ -71,40 +63,32 @@ class WorkingSets:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Continue from what ``saved`` returned."""
-        for name in _VARIABLES:
-            setattr(self, name, saved[name])
+        vars(self).update({name: saved[name] for name in _VARIABLES})
 
-    def __len__(self) -> int:
-        """The number of structures."""
-        return len(self._owner) + len(self._new)
-
-    def include(self, i: int, cost: float, indices: Longs, values: Floats) -> None:
-        """Add a structure to the working set of example i; the first one has all its weight.
-        ``values`` are rounded to float32, which changes no counts.
+    def include(
+        self, i: int, cost: float, indices: Longs, values: Floats, weight: float = 0.0
+    ) -> None:
+        """Add a structure to the working set of example i. ``values`` are rounded to float32, which
+        changes no counts.
         """
         stored = values.astype(np.float32)
-        weight = 0.0 if self._has_some[i] else 1.0
-        self._has_some[i] = True
         self._new.append((i, cost, weight, indices.astype(np.int32), stored))
         if weight:
             self.v[indices] += stored
 
-    def solve(self, tolerance: float) -> tuple[int, bool]:
+    def solve(self, tolerance: float) -> bool:
         """Raise the dual until no example has a structure with weight whose H is lower than the
-        highest by more than ``tolerance``; returns the number of sweeps, and whether they were
-        enough.
+        highest by more than ``tolerance``; returns whether the sweeps were enough.
         """
-        order, blocks = self._merged()
-        room = np.empty(int(np.diff(blocks).max(initial=1)))
-        sweeps = solve(
-            self._structures, order, blocks, self.v, self._c, float(tolerance), _SWEEPS, room
-        )
-        self._idle = np.where(self._structures.weights > 0, 0, self._idle + 1)
-        return min(_SWEEPS, int(sweeps)), sweeps <= _SWEEPS
+        order, blocks = self._in_order()
+        room, own = np.empty(int(np.diff(blocks).max(initial=1))), self._structures
+        sweeps = solve(own, order, blocks, self.v, self._c, float(tolerance), _SWEEPS, room)
+        self._idle = np.where(own.weights > 0, 0, self._idle + 1)
+        return bool(sweeps <= _SWEEPS)
 
     def slacks(self) -> Floats:
         """(n,): the highest H of each example."""
-        order, blocks = self._merged()
+        order, blocks = self._in_order()
         found = np.empty(len(order))
         derivatives(self._structures, order, self.v, self._c, found)
         highest: Floats = np.maximum.reduceat(found, blocks[:-1])
@@ -112,44 +96,40 @@ class WorkingSets:
 
     def drop(self, patience: int) -> None:
         """Drop structures that had no weight in so many programs."""
-        self._merged()
-        kept = self._idle < patience
-        if kept.all():
-            return
-        own = self._structures
+        self._take_in()
+        kept, own = self._idle < patience, self._structures
         lengths = np.diff(own.starts)
         numbers = np.repeat(kept, lengths)
+        starts = np.concatenate([[0], np.cumsum(lengths[kept])])
         self._structures = Structures(
-            own.cost[kept],
-            own.weights[kept],
-            np.concatenate([[0], np.cumsum(lengths[kept])]),
-            own.indices[numbers],
-            own.values[numbers],
+            own.cost[kept], own.weights[kept], starts, own.indices[numbers], own.values[numbers]
         )
         self._owner, self._idle = self._owner[kept], self._idle[kept]
 
     def value(self) -> float:
         """The costs of the mixtures: the dual and |v|^2 / (2C)."""
-        self._merged()
+        self._take_in()
         return float(self._structures.weights @ self._structures.cost)
 
-    def _merged(self) -> tuple[Longs, Longs]:
+    def _in_order(self) -> tuple[Longs, Longs]:
         """The structures in order of their examples (m,), and the place of the first of each
-        example (n + 1,); new structures are taken in.
+        example (n + 1,).
         """
-        if self._new:
-            self._take_in()
+        self._take_in()
         order = np.argsort(self._owner, kind="stable")
         return order, np.searchsorted(self._owner[order], np.arange(self._n + 1))
 
     def _take_in(self) -> None:
+        """Put new structures behind the others."""
+        if not self._new:
+            return
         old = self._structures
         owner, cost, weights, indices, values = zip(*self._new, strict=True)
-        lengths = np.array([len(own) for own in values])
+        starts = old.starts[-1] + np.cumsum([len(own) for own in values])
         self._structures = Structures(
             np.concatenate([old.cost, cost]),
             np.concatenate([old.weights, weights]),
-            np.concatenate([old.starts, old.starts[-1] + np.cumsum(lengths)]),
+            np.concatenate([old.starts, starts]),
             np.concatenate([old.indices, *indices]),
             np.concatenate([old.values, *values]),
         )

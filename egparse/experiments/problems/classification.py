@@ -124,10 +124,6 @@ class ClassifierProblem(Problem):
         """v_r += changes_r x_i."""
         return float(_add(self.weights, self._examples.x[i], changes))
 
-    def reset(self) -> None:
-        """All weights to zero."""
-        self.weights[:] = 0.0
-
     def vectors(self) -> tuple[npt.NDArray[np.floating[Any]], ...]:
         """v (K, d)."""
         return (self.weights,)
@@ -158,39 +154,27 @@ class ClassifierProblem(Problem):
 
     def predict(self, x: Floats) -> Ints:
         """The best class of each row of ``x`` (m, d) under v, whose scale does not matter."""
-        best: Ints = np.argmax(x @ self.weights.T, axis=1).astype(np.int32)
-        return best
+        return np.asarray(np.argmax(x @ self.weights.T, axis=1), dtype=np.int32)
 
     def design(self) -> DesignMatrix:
-        """Components as attributes, each with a weight for every class, for learners that look at
-        single weights.
-        """
+        """Components as attributes, each with a weight for every class."""
         x, y, (n_classes, d) = self._examples.x, self._examples.y, self.weights.shape
         rows, components = np.nonzero(x)
         return DesignMatrix(
             row_starts=np.searchsorted(rows, np.arange(len(x) + 1)).astype(np.int64),
             attributes=components.astype(np.int64),
             values=x[rows, components],
-            groups=None,
             labels=y.astype(np.int64),
             label_count=n_classes,
             candidates=None,
             pair_starts=np.arange(d + 1, dtype=np.int64) * n_classes,
             pair_labels=np.tile(np.arange(n_classes, dtype=np.int64), d),
-            sequence_starts=np.arange(len(x) + 1, dtype=np.int64),
-            bigrams=None,
+            bigrams=False,
         )
 
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v from the order of the design; there are no bigrams."""
         self.weights[:] = pairs.reshape(self.weights.shape[::-1]).T
-
-
-def error_rate(problem: ClassifierProblem, x: Floats, y: npt.NDArray[np.integer]) -> float:
-    """The share of the rows of ``x`` (m, d) that v puts into another class than ``y`` (m,), in per
-    cent.
-    """
-    return 100.0 * float(np.mean(problem.predict(x) != y))
 
 
 def _check(x: Floats, y: Ints, n_classes: int) -> None:
@@ -259,49 +243,38 @@ def _run_steps(
     weights: Floats,
     room: Room,
 ) -> tuple[int, float]:
-    evaluations, grown = 0, 0.0
-    for i in order:
-        made, change = _visit(i, rule, duals, examples, weights, room)
-        evaluations += made
-        grown += change
-    return evaluations, grown
-
-
-@njit
-def _visit(
-    i: int, rule: StepRule, duals: DualVariables, examples: Examples, weights: Floats, room: Room
-) -> tuple[int, float]:
     """As ``OnlineEG.update``, but that v is left alone until a step is kept: with dense vectors,
     moving it is most of the work.
     """
-    x, size = examples.x[i], room.scores.shape[0]
-    parts_of_i = slice(i * size, (i + 1) * size)
-    parts = StepBuffers(
-        duals.theta[parts_of_i],
-        duals.marginals[parts_of_i],
-        room.scores,
-        room.cost,
-        room.trial,
-        room.marginals,
-        room.changes,
-    )
-    _score(weights, x, parts.scores)
-    if rule.form != PLAIN:
-        _write_cost(examples.y[i], parts.cost)
-    moved, evaluations, eta = 0.0, 0, duals.eta[i]
-    for _ in range(rule.attempts):
-        evaluations += 1
-        propose_step(parts, rule, eta)
-        log_z = multiclass.softmax(parts.trial, room.block, parts.marginals)
-        value, slope = evaluate_step(parts, rule, log_z, 0.0)
-        grown = _growth(parts.scores, parts.changes, examples.squares[i])
-        increase = value - duals.value[i] - grown / (2.0 * rule.c)
-        increase = without_rounding(parts, rule, increase)
-        accepted, eta = accept_step(rule, eta, increase, slope, grown)
-        if accepted:
-            moved += _add(weights, x, parts.changes)
-            store_step(parts)
-            record_gain(duals, i, value, increase)
-            break
-    duals.eta[i] = eta
-    return evaluations, moved
+    size, evaluations, grown = room.scores.shape[0], 0, 0.0
+    for i in order:
+        x, parts_of_i = examples.x[i], slice(i * size, (i + 1) * size)
+        parts = StepBuffers(
+            duals.theta[parts_of_i],
+            duals.marginals[parts_of_i],
+            room.scores,
+            room.cost,
+            room.trial,
+            room.marginals,
+            room.changes,
+        )
+        _score(weights, x, parts.scores)
+        if rule.form != PLAIN:
+            _write_cost(examples.y[i], parts.cost)
+        eta = duals.eta[i]
+        for _ in range(rule.attempts):
+            evaluations += 1
+            propose_step(parts, rule, eta)
+            log_z = multiclass.softmax(parts.trial, room.block, parts.marginals)
+            value, slope = evaluate_step(parts, rule, log_z, 0.0)
+            change = _growth(parts.scores, parts.changes, examples.squares[i])
+            increase = value - duals.value[i] - change / (2.0 * rule.c)
+            increase = without_rounding(parts, rule, increase)
+            accepted, eta = accept_step(rule, eta, increase, slope, change)
+            if accepted:
+                grown += _add(weights, x, parts.changes)
+                store_step(parts)
+                record_gain(duals, i, value, increase)
+                break
+        duals.eta[i] = eta
+    return evaluations, grown

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from egparse.errors import EgparseError
-from egparse.experiments.problems.classification import ClassifierProblem, error_rate
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.experiments.problems.generated import classes_of_points
 from egparse.experiments.problems.setup import Setup, sentence_counts
 from egparse.experiments.request import Request
@@ -101,7 +101,7 @@ def classifier(name: str, train: tuple[Floats, Ints], dev: tuple[Floats, Ints]) 
     }
     return Setup(
         problem,
-        lambda scale: error_rate(problem, *dev),
+        lambda scale: 100.0 * float(np.mean(problem.predict(dev[0]) != dev[1])),
         "validation error (%)",
         -1,
         CLASS_THETA + float(np.log(n_classes)),

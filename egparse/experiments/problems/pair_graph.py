@@ -1,30 +1,24 @@
 """Smith and Eisner's factor graph of second-order dependency trees, as a training problem.
 
-Martins et al. 2010, appendix A, state it for their experiments: a binary variable for each
-candidate arc, one hard factor TREE over all of them, and a soft factor for each *pair* of arcs,
-which counts only where both arcs are in the tree. It has more loops than the graph of this
-project's parser (``structures.second_order.loopy``), which it is to be compared with: sentences,
-candidate arcs, features and weights are those of ``SecondOrderProblem``.
+Martins et al. 2010, appendix A: a binary variable for each candidate arc, one hard factor TREE over
+all of them, and a soft factor for each *pair* of arcs, which counts only where both are in the
+tree. It has more loops than the graph of this project's parser (``structures.second_order.loopy``);
+sentences, candidate arcs, features and weights are those of ``SecondOrderProblem``.
 
 **Pairs.** Grandparents (g, h), (h, d) are those of this project. Siblings (h, s), (h, d) are *any*
 two arcs from one head to one side: a factor that sees two arcs cannot know whether s is the next
-modifier. For the same reason START and STOP, which this project scores, have no factor: they are in
-no tree here. A pair that no tree contains (d = g, or two arcs from a single root) has none either.
+modifier, nor of START and STOP, which have no factor here. A pair that no tree contains (d = g, or
+two arcs from a single root) has none either.
 
 **Messages** are odds. With the odds l_a of arc a without the message of a pair (a, b) of weight W =
 exp w, the pair sends (1 + l_a W) / (1 + l_a) to b. TREE receives all of them, and its marginals z
-come from the matrix-tree theorem; the odds of an arc are z / (1 - z).
+come from the matrix-tree theorem; the odds of an arc are z / (1 - z). The paper gives no schedule:
+a sweep of ours renews the messages of all pairs from the odds of the last one, then TREE.
 
-**Schedule.** The paper gives none. Ours is parallel: a sweep renews the messages of all pairs from
-the odds of the last one, then TREE. It ends as in ``loopy.Schedule``.
-
-**log Z** is minus the Bethe free energy (eq. 18-19), at the messages::
+**log Z** is minus the Bethe free energy (eq. 18-19), at the messages, with the odds o; the terms of
+TREE for the variables cancel those of the variables themselves. It bounds nothing::
 
     log Z = log Z of TREE + sum over pairs log [(1 + l_a + l_b + l_a l_b W) / (1 + o_a) (1 + o_b)]
-
-with the odds o. The terms of TREE for the variables cancel those of the variables themselves. It is
-neither a lower nor an upper bound. Where two groups of trees compete, belief propagation may settle
-on one of them; the estimate leaves the other out, and a tree of that other gets P(y | x) > 1.
 """
 
 from __future__ import annotations
@@ -122,9 +116,7 @@ def propagate_pairs(
         _update_pairs(pairs, weights, odds, schedule.damping if sweeps > 0 else 0.0, messages)
         log_z = _update_tree(graph, potentials, pairs, messages, single_root, marginals, odds, work)
         sweeps += 1
-        residual = 0.0
-        for a in range(m):
-            residual = max(residual, abs(marginals[a] - before[a]))
+        residual = np.abs(marginals[:m] - before).max()
         if residual <= schedule.residual:
             break
     return Outcome(
@@ -213,11 +205,10 @@ def _infer_pairs(
 class PairGraphProblem(SecondOrderProblem):
     """The sentences of another second-order problem, with its weights, in Smith and Eisner's graph.
 
-    ``calls`` and ``unconverged`` count as in ``SecondOrderProblem``. A step of online EG in groups
-    is not offered, as a word may have several siblings.
+    ``calls`` and ``unconverged`` count as in ``SecondOrderProblem``.
     """
 
-    groups = Problem.groups
+    groups = Problem.groups  # not offered, as a word may have several siblings
 
     def __init__(self, problem: SecondOrderProblem, schedule: Schedule = SCHEDULE) -> None:
         vars(self).update(vars(problem))
@@ -293,8 +284,8 @@ def pair_graph_parser(
     schedule: Schedule = SCHEDULE,
     pruning: PrunerConfig | None = None,
 ) -> Setup:
-    """The non-projective parser of ``PrunedTrees.setup`` in Smith and Eisner's graph; with
-    ``pruning``, over other candidate arcs.
+    """The non-projective parser of ``PrunedTrees.setup`` in this graph; with ``pruning``, over
+    other candidate arcs.
     """
     task = trees.task(siblings=siblings, grandparents=grandparents)
     learner, state, snapshot = replace(task, pruning=pruning or task.pruning).prepare()
@@ -347,11 +338,9 @@ def _without_heads(
 
 def footnote17(setup: Setup, c: float, passes: int, seed: int = 1) -> dict[str, dict[str, float]]:
     """Train as Martins et al. (2010, Alg. 1; footnote 17: no update where the estimate of P(y | x)
-    is above one) and count, in either graph of loopy inference.
-
-    By name and pass, in per cent: ``above one``, the sentences with such an estimate when they are
-    visited; ``unconverged``, the calls of inference that did not converge; ``score``, the
-    validation score of the average weights. ``c`` is lambda m, one over the C of the paper.
+    is above one), in either graph; by name and pass, in per cent: ``above one``, the sentences with
+    such an estimate when they are visited; ``unconverged``, the calls of inference that did not
+    converge; ``score``, the validation score of the average weights. ``c`` is lambda m.
     """
     problem: Any = setup.problem
     learner = DCA(problem, DCAConfig(c=c, seed=seed, below_zero="skip"))
@@ -368,14 +357,3 @@ def footnote17(setup: Setup, c: float, passes: int, seed: int = 1) -> dict[str, 
         for name, value in found.items():
             out.setdefault(name, {})[str(k)] = value
     return out
-
-
-def share_above_one(problem: Problem, scale: float = 1.0) -> float:
-    """How many per cent of the sentences have an estimate of P(y | x) > 1 at w = ``scale`` v."""
-    n, above = len(problem.part_starts) - 1, 0
-    for i in range(n):
-        scores = problem.scores(i) * scale
-        correct = float(scores @ problem.gold(i))
-        log_z = problem.marginals(i, scores, np.empty(len(scores)))
-        above += log_z < correct - 1e-9 * (1.0 + abs(correct))
-    return 100.0 * above / max(1, n)

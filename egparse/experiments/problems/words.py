@@ -137,7 +137,7 @@ def words_of(found: Sample, layer: str, given: str = "") -> Setup:
 
     @cache
     def optimum(c: float) -> float:
-        return certified_optimum(problem, 1 / c, _GAP).dual
+        return certified_optimum(problem, 1 / c, _GAP)[1]
 
     return Setup(
         problem,

@@ -86,7 +86,7 @@ def _design(learner: str, problem: Problem) -> DesignMatrix:
             f"{type(problem).__name__} has no design matrix"
         )
     design = problem.design()
-    if design.bigrams is not None:
+    if design.bigrams:
         raise ConfigError(
             f"{fits}; this problem has weights of label bigrams (set bigrams = false to do without)"
         )

@@ -75,7 +75,7 @@ def step_reductions(problem: Problem, sigma2: float, passes: Sequence[int] = (5,
             rates = scaling.most, features.greatest[a]
             z = np.array(
                 [
-                    steps.newton_step(*at, weight, c, learner.search, 0.0)[0],
+                    steps.newton_step(*at, weight, c, learner.search)[0],
                     *(steps.scaled_step(expected, rate, observed, weight, c) for rate in rates),
                     steps.iis_step(*at, scaling.totals, weight, c),
                 ]

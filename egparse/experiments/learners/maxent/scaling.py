@@ -19,6 +19,7 @@ from egparse.experiments.learners.maxent.features import Features, feature_total
 from egparse.experiments.learners.maxent.learner import MaxentConfig, MaxentLearner, MaxentState
 from egparse.experiments.learners.maxent.steps import (
     NO_TABLE,
+    Search,
     Table,
     empty_table,
     expectation,
@@ -86,26 +87,27 @@ class GIS(Scaling):
 
     def __init__(self, problem: Problem, config: MaxentConfig) -> None:
         super().__init__(problem, config)
-        room = empty_table(self.features).exponentials if self.tabulates else self._room.T.copy()
-        self.most = float(feature_totals(self.features, room))
-        """f#."""
-        self.totals = room if self.tabulates else NO_TABLE.exponentials
-        """f#(x, y), (L, m), of IIS."""
+        self.most = float(feature_totals(self.features, self._room.T.copy()))
 
     def _evaluate(self, state: ScalingState) -> None:
         self._rate(state, self.loss(state.w, state.expected))
 
     def _pass(self, state: ScalingState) -> None:
-        w, table, expected = state.w, state.table, state.expected
-        parallel_pass(self.features, table, self.totals, expected, self.most, w, self.c)
+        gis_pass(self.features.observed, state.expected, self.most, state.w, self.c)
 
 
-class IIS(GIS):
+class IIS(Scaling):
     """Improved iterative scaling, whose bound depends on f#(x, y) of each context and label."""
 
     name = "iis"
-    tabulates = True
-    _evaluate = Scaling._evaluate
+
+    def __init__(self, problem: Problem, config: MaxentConfig) -> None:
+        super().__init__(problem, config)
+        self.totals = empty_table(self.features).exponentials
+        self.most = float(feature_totals(self.features, self.totals))
+
+    def _pass(self, state: ScalingState) -> None:
+        iis_pass(self.features, state.table, self.totals, state.w, self.c)
 
 
 class SCGIS(Scaling):
@@ -117,7 +119,8 @@ class SCGIS(Scaling):
 
     def __init__(self, problem: Problem, config: MaxentConfig) -> None:
         super().__init__(problem, config)
-        self.search = config.gamma, config.beta
+        solved = _ROUNDING if self.newton_steps == 1 else _SOLVED
+        self.search = config.gamma, config.beta, solved
 
     def _evaluate(self, state: ScalingState) -> None:
         loss = log_sums(state.table) if (state.passes + 1) % REFRESH and state.passes else np.nan
@@ -171,45 +174,34 @@ class ExactCoordinateDescent(CoordinateDescent):
 
 
 @njit
-def parallel_pass(
-    features: Features,
-    table: Table,
-    totals: Floats,
-    expected: Floats,
-    most: float,
-    w: Floats,
-    c: float,
-) -> None:
-    """Algorithm 2 with A_IIS, or without ``totals`` with A_GIS for f# = ``most``."""
+def gis_pass(observed: Floats, expected: Floats, most: float, w: Floats, c: float) -> None:
+    """Algorithm 2 with A_GIS for f# = ``most``."""
+    for t in range(w.shape[0]):
+        w[t] += scaled_step(expected[t], most, observed[t], w[t], c)
+
+
+@njit
+def iis_pass(features: Features, table: Table, totals: Floats, w: Floats, c: float) -> None:
+    """Algorithm 2 with A_IIS."""
     for a in range(features.feature_starts.shape[0] - 1):
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
-            if totals.shape[0] == 0:
-                w[t] += scaled_step(expected[t], most, features.observed[t], w[t], c)
-            else:
-                w[t] += iis_step(features, table, a, t, totals, w[t], c)
+            w[t] += iis_step(features, table, a, t, totals, w[t], c)
 
 
 @njit
 def sequential_pass(
-    features: Features,
-    table: Table,
-    w: Floats,
-    c: float,
-    newton_steps: int,
-    search: tuple[float, float],
-    tally: Longs,
+    features: Features, table: Table, w: Floats, c: float, most: int, search: Search, tally: Longs
 ) -> None:
-    """Algorithm 1 with up to so many Newton steps on A_CD, or with 0 of them on A_SCGIS."""
-    solved = _ROUNDING if newton_steps == 1 else _SOLVED
+    """Algorithm 1 with at ``most`` so many Newton steps on A_CD, or with 0 of them on A_SCGIS."""
     for a in range(features.feature_starts.shape[0] - 1):
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
-            if newton_steps == 0:
+            if most == 0:
                 expected = expectation(features, table, a, t)
                 z = scaled_step(expected, features.greatest[a], features.observed[t], w[t], c)
                 shift_weight(features, table, a, t, z)
                 w[t] += z
-            for _ in range(newton_steps):
-                z, full = newton_step(features, table, a, t, w[t], c, search, solved)
+            for _ in range(most):
+                z, full = newton_step(features, table, a, t, w[t], c, search)
                 if z == 0.0:
                     break
                 tally[0] += 1

@@ -33,6 +33,9 @@ _SMALL = 0.05  # a smaller relative change of T has its logarithm by a series
 _CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
 _ROWS = 16  # contexts whose scores are written at once: labels are rows, far apart in memory
 
+Search = tuple[float, float, float]
+"""gamma and beta of eq. 16, and the slope, relative to its terms, at which there is no step."""
+
 
 class Table(NamedTuple):
     """``exponentials`` (L, m) is S(x, y), with a row for each label because an update changes one
@@ -201,20 +204,12 @@ def iis_derivatives(
 
 @njit
 def newton_step(
-    features: Features,
-    table: Table,
-    a: int,
-    t: int,
-    weight: float,
-    c: float,
-    search: tuple[float, float],
-    solved: float,
+    features: Features, table: Table, a: int, t: int, weight: float, c: float, search: Search
 ) -> tuple[float, bool]:
     """z = lambda d for the Newton direction d = -A'(0) / A''(0) of A_CD (eq. 15), with the first
     lambda = 1, beta, beta^2, ... for which A(z) <= gamma z A'(0) (eq. 16); and whether lambda is 1.
-    ``search`` is gamma and beta; z is 0 where A'(0) is at most ``solved`` times its terms.
     """
-    gamma, beta = search
+    gamma, beta, solved = search
     expected, curvature = cd_derivatives(features, table, a, t)
     observed, pull = features.observed[t], c * weight
     slope = expected - observed + pull

@@ -11,7 +11,7 @@ probabilities at w are kept, 8 bytes for each label and context.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from annotated_types import Interval
@@ -141,16 +141,10 @@ def _to_boundary(step: Floats, direction: Floats, radius: float) -> float:
     return rest / (inner + root) if inner >= 0 else (root - inner) / squared
 
 
-class Optimum(NamedTuple):
-    """``primal`` >= min L >= ``dual``, nats."""
-
-    primal: float
-    dual: float
-
-
-def certified_optimum(problem: Problem, sigma2: float, gap: float = 1e-6) -> Optimum:
-    """Bounds of min L (Huang et al. 2009, eq. 3) that differ by a fraction of at most ``gap``, by
-    coordinate descent and then trust region Newton; the weights of the problem stay as they are.
+def certified_optimum(problem: Problem, sigma2: float, gap: float = 1e-6) -> tuple[float, float]:
+    """An upper and a lower bound of min L (Huang et al. 2009, eq. 3), nats, that differ by a
+    fraction of at most ``gap``, by coordinate descent and then trust region Newton; the weights of
+    the problem stay as they are.
 
     Raises:
         EgparseError: the gap is not reached, because of rounding.
@@ -167,7 +161,7 @@ def certified_optimum(problem: Problem, sigma2: float, gap: float = 1e-6) -> Opt
         found = learner.certificate(state)
         primal, dual = min(primal, found.primal), max(dual, found.dual)
         if primal - dual <= gap * abs(dual):
-            return Optimum(primal, dual)
+            return primal, dual
     raise EgparseError(
         f"expected a relative gap of {gap:g} after {_MOST_STEPS} steps of tron, got "
         f"{(primal - dual) / abs(dual):.3g}"
