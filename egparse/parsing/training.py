@@ -87,9 +87,9 @@ ARC_THETA = 3.0
 sentence's length.
 """
 
-PART_THETA = 1.5
-"""Initial theta of each part of a correct tree of a second-order parser: a word has four or
-five.
+PART_THETA = 1.0
+"""Initial theta of each part of a correct tree of a second-order parser: a word has four or five.
+With more, the first passes are behind (docs/decisions/successors.md).
 """
 
 STEPS = {

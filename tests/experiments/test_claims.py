@@ -117,6 +117,7 @@ def test_the_best_bound_is_that_of_the_same_problem() -> None:
         (Within("", Number("e", ("probe", "a")), 7.0), True),
         (Within("", Number("e", ("probe", "b")), 7.0), None),
         (Within("", Number("f", ("probe", "a")), 7.0), None),
+        (Within("", Quantity(OF("never", 1), "passes"), math.inf, ratio=3.0), None),
         (Above("", 5.0, 4.0), True),
         (Above("", 5.0, 4.0, factor=2.0), False),
         (Above("", 5.0, 5.0), False),

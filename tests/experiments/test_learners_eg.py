@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from learners.enumerated import (
     PROVEN,
     EnumeratedProblem,
+    divergence,
+    log_alphas,
     log_linear_optimum,
     max_margin_optimum,
     random_problem,
@@ -23,7 +25,7 @@ from learners.enumerated import (
 from learners.passes import eg_of
 from properties import examples
 from scipy.optimize import minimize
-from scipy.special import logsumexp, softmax
+from scipy.special import softmax
 from tolerances import bracket, rounding, stored_slack
 
 from egparse.errors import EgparseError
@@ -55,19 +57,29 @@ members = pytest.mark.parametrize(
 )
 
 
-def test_as_published_draws_with_replacement_from_the_uniform_start() -> None:
-    eg = PublishedEG(random_problem(3, n=40), AsPublishedConfig(c=2.0))
+def visits_of(config: PublishedConfig, passes: int) -> tuple[list[int], int]:
+    """The examples in the order of their visits, and how many there are."""
+    eg = PublishedEG(random_problem(3, n=40), config)
     visited: list[int] = []
     eg.run_steps = lambda state, order: visited.extend(order.tolist())  # type: ignore[method-assign]
-    state = eg.initialise(3.0)
-    assert not state.theta.any()
-    for _ in range(50):
+    state = eg.initialise()
+    assert not state.theta.any()  # the uniform start
+    for _ in range(passes):
         eg.iterate(state)
-    counts = np.bincount(visited, minlength=eg.n)
-    assert len(visited) == 50 * eg.n
+    return visited, eg.n
+
+
+def test_as_published_draws_with_replacement() -> None:
+    visited, n = visits_of(AsPublishedConfig(c=2.0), 50)
+    assert len(visited) == 50 * n
     # counts are binomial with mean 50 and variance 50 (1 - 1 / n); those of permutations have none
-    assert 0.4 < counts.var() / 50 < 2.0
-    assert len(set(visited[: eg.n])) < 0.8 * eg.n  # 1 - 1/e of them, in expectation
+    assert 0.4 < np.bincount(visited, minlength=n).var() / 50 < 2.0
+    assert len(set(visited[:n])) < 0.8 * n  # 1 - 1/e of them, in expectation
+
+
+def test_cyclic_order_is_that_of_the_corpus() -> None:
+    visited, n = visits_of(CyclicConfig(c=2.0), 2)
+    assert visited == 2 * list(range(n))
 
 
 def test_rounding_stops_no_line_search_where_theta_is_large() -> None:
@@ -177,20 +189,6 @@ def test_an_exact_visit_maximises_the_dual_over_its_example() -> None:
         gained = eg.update(state, i)
         assert best - start == pytest.approx(gained, rel=1e-3, abs=1e-5)
     assert state.evaluations > eg.n
-
-
-def log_alphas(problem: EnumeratedProblem, theta: np.ndarray) -> list[np.ndarray]:
-    """The logarithms of the distributions over structures."""
-    scores = [
-        structures @ theta[problem.part_starts[i] : problem.part_starts[i + 1]]
-        for i, structures in enumerate(problem.structures)
-    ]
-    return [own - logsumexp(own) for own in scores]
-
-
-def divergence(p: list[np.ndarray], q: list[np.ndarray]) -> float:
-    """D[p || q], from logarithms."""
-    return sum(float(np.exp(own) @ (own - other)) for own, other in zip(p, q, strict=True))
 
 
 def weights_of(problem: EnumeratedProblem, state: EGBatchState) -> np.ndarray:
@@ -335,17 +333,6 @@ def test_a_fixed_rate_that_is_too_large_is_named() -> None:
         until_it_falls()
     assert eg.certificate(state).dual == duals[-1]  # the step is taken back
     np.testing.assert_allclose(problem.v, weights_of(problem, state), atol=precision_of_v(problem))
-
-
-def test_cyclic_order_is_that_of_the_corpus() -> None:
-    problem = random_problem(7)
-    eg = PublishedEG(problem, CyclicConfig(c=2.0))
-    visited: list[int] = []
-    eg.run_steps = lambda state, order: visited.extend(order.tolist())  # type: ignore[method-assign]
-    state = eg.initialise()
-    eg.iterate(state)
-    eg.iterate(state)
-    assert visited == 2 * list(range(eg.n))
 
 
 def test_the_algorithm_of_2007_starts_its_rates_again_at_each_visit() -> None:

@@ -8,7 +8,14 @@ import math
 
 import numpy as np
 import pytest
-from learners.enumerated import EnumeratedProblem, max_margin_optimum, random_problem
+from learners.enumerated import (
+    EnumeratedProblem,
+    divergence,
+    log_alpha,
+    log_alphas,
+    max_margin_optimum,
+    random_problem,
+)
 from learners.passes import eg_of
 from scipy.special import logsumexp
 from tolerances import SINGLE, rounding, stored_slack
@@ -20,23 +27,6 @@ from egparse.types import Floats
 
 losses = pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 constants = pytest.mark.parametrize("c", [0.5, 20.0])
-
-
-def log_alpha(problem: EnumeratedProblem, theta: Floats, i: int) -> Floats:
-    """The logarithms of the distribution of example i over its structures, by enumeration."""
-    parts = slice(problem.part_starts[i], problem.part_starts[i + 1])
-    scores = problem.structures[i] @ theta[parts].astype(float)
-    return scores - logsumexp(scores)
-
-
-def log_alphas(problem: EnumeratedProblem, theta: Floats) -> list[Floats]:
-    """Those of all examples."""
-    return [log_alpha(problem, theta, i) for i in range(len(problem.structures))]
-
-
-def divergence(p: list[Floats], q: list[Floats]) -> float:
-    """D[p || q], from logarithms."""
-    return sum(float(np.exp(own) @ (own - other)) for own, other in zip(p, q, strict=True))
 
 
 def negative_dual(problem: EnumeratedProblem, alphas: list[Floats], loss: str, c: float) -> float:

@@ -152,3 +152,20 @@ def max_margin_optimum(problem: EnumeratedProblem, c: float) -> float:
     v = matrix[:, :d].T @ shares
     assert primal - (float(shares @ bound) - float(v @ v) / (2 * c)) <= PROVEN * abs(primal)
     return primal
+
+
+def log_alpha(problem: EnumeratedProblem, theta: Floats, i: int) -> Floats:
+    """The logarithms of the distribution of example i over its structures."""
+    parts = slice(problem.part_starts[i], problem.part_starts[i + 1])
+    scores = problem.structures[i] @ theta[parts].astype(float)
+    return scores - logsumexp(scores)
+
+
+def log_alphas(problem: EnumeratedProblem, theta: Floats) -> list[Floats]:
+    """Those of all examples."""
+    return [log_alpha(problem, theta, i) for i in range(len(problem.structures))]
+
+
+def divergence(p: list[Floats], q: list[Floats]) -> float:
+    """D[p || q], from logarithms."""
+    return sum(float(np.exp(own) @ (own - other)) for own, other in zip(p, q, strict=True))
