@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from egparse.experiments.cases import above, at, least, panel, within
-from egparse.experiments.plans.parsing import RATES_2007, SLOVENE, eg_2007
+from egparse.experiments.plans.contenders import EG_2007, EG_2007_UNIFORM
+from egparse.experiments.plans.parsing import SLOVENE
 from egparse.experiments.quantities import Curves, Quantity
 from egparse.experiments.sections import Printed, Section
 
 _RUNS = Curves("parsing", "2007")
 _CONSTANTS = (1000.0, 100.0, 10.0, 1.0)
 _CASES = at(_RUNS, *_CONSTANTS)
-_LABELS = [eg_2007(rate, start).label for start in ("gold", "uniform") for rate in RATES_2007]
+_LABELS = [one.label for one in (*EG_2007, *EG_2007_UNIFORM)]
 _RIVALS = ("L-BFGS", "CG")
 _SHOWN = (*_LABELS[:4], *_RIVALS)
 _SCORE = 78.0  # per cent of heads
