@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from egparse.experiments.cases import above, at, of, sooner
 from egparse.experiments.claims import (
     NOISE,
     NOT_RUN,
@@ -91,6 +92,21 @@ NEVER = curve("never", [50.0, 40.0])
 )
 def test_sooner(rule: Sooner, holds: bool | None) -> None:
     assert rule.judge(found(FAST, SLOW, NEVER)).holds is holds
+
+
+def test_a_rule_is_made_for_each_case_and_goal() -> None:
+    cases = at(Curves("e", "c", {10.0: 1.0}), 10.0, 2.0, name="digits")
+    runs = [(OF("fast", c), OF("slow", c)) for c in (1.0, 2.0)]
+    names = ["digits, C = 10", "digits, C = 2"]
+    assert sooner(cases, "fast", "slow", 1.0, 0.1, share=0.5) == [
+        Sooner(f"{name} ({to:g} %)", *pair, to, share=0.5)
+        for to in (1.0, 0.1)
+        for name, pair in zip(names, runs, strict=True)
+    ]
+    assert above("it is", cases, of("fast", "gap"), 2.0, 3.0) == [
+        Above(name, Quantity(fast, "gap"), 2.0, 3.0, "it is")
+        for name, (fast, _) in zip(names, runs, strict=True)
+    ]
 
 
 def test_the_best_bound_is_that_of_the_same_problem() -> None:

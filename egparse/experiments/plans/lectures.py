@@ -79,33 +79,28 @@ def _trees(request: Request, seed: int) -> Setup:
     return parser(part, trees="projective", bits=14 if request.quick else 18)
 
 
-Problem = Callable[[Request, int], Setup]
-
-
-def _with_training_error(problem_of: Problem) -> Problem:
+def _with_training_error(setup: Setup) -> Setup:
     """The same, of whose last model the share of training examples with any mistake is measured."""
+    problem, before = setup.problem, setup.figures
 
-    def made(request: Request, seed: int) -> Setup:
-        setup = problem_of(request, seed)
-        problem, before = setup.problem, setup.figures
+    def mistaken(i: int) -> bool:
+        scores = problem.scores(i)
+        predicted = np.empty(len(scores))
+        problem.argmax(i, scores, predicted)
+        return bool((problem.gold(i) != predicted).any())
 
-        def mistaken(i: int) -> bool:
-            scores = problem.scores(i)
-            predicted = np.empty(len(scores))
-            problem.argmax(i, scores, predicted)
-            return bool((problem.gold(i) != predicted).any())
+    def figures(scale: float) -> Mapping[str, float]:
+        wrong = 100.0 * sum(map(mistaken, range(setup.n))) / setup.n
+        return {**(before(scale) if before else {}), "training error": wrong}
 
-        def figures(scale: float) -> Mapping[str, float]:
-            wrong = 100.0 * sum(map(mistaken, range(setup.n))) / setup.n
-            return {**(before(scale) if before else {}), "training error": wrong}
-
-        return setup._replace(figures=figures)
-
-    return made
+    return setup._replace(figures=figures)
 
 
 def _compared(
-    problem: Problem, svm: Contender, of_svm: Sequence[float], constants: Sequence[float]
+    problem: Callable[[Request, int], Setup],
+    svm: Contender,
+    of_svm: Sequence[float],
+    constants: Sequence[float],
 ) -> Plan:
     """Online learners make some passes, the others go to the optimum; ``of_svm`` are the values of
     C of the SVM, and ``constants`` those of log-linear models.
@@ -116,8 +111,12 @@ def _compared(
         svm._replace(only=of_svm, budget=_OF_SVM),
         *(one._replace(budget=Budget(15)) for one in (_MIRA, _PERCEPTRON)),
     )
-    every = (*dict.fromkeys((*of_svm, *constants)), NO_SLACK)
-    return Plan(_with_training_error(problem), contenders, every, _TO_THE_END)
+    return Plan(
+        lambda request, seed: _with_training_error(problem(request, seed)),
+        contenders,
+        (*dict.fromkeys((*of_svm, *constants)), NO_SLACK),
+        _TO_THE_END,
+    )
 
 
 def printed_example(request: Request) -> Mapping[str, Any]:
