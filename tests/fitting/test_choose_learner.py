@@ -240,7 +240,7 @@ REFUSED = [
     (
         "heads",
         ["parser.learner=sgd", "parser.options.eta=1"],
-        "the learner sgd are: eta0, averaged; did",
+        "the learner sgd are: eta0, decay, averaged; did",
     ),
     ("heads", ["parser.learner=gis"], "gis fits labels chosen one by one only"),
     ("upos", ["upos.learner=cd"], "--set upos.bigrams=false"),
@@ -264,7 +264,7 @@ REFUSED = [
         ["upos.options.every_step=true"],
         "the learner eg-online are: published, eta, search, relaxation, growth, curvature, "
         "max_halvings, round_fraction, prioritise_below_gain, visit_cost, min_visit_probability, "
-        "anneal_hold, order, start, restart_eta, largest_eta, calibrate",
+        "anneal_hold, order, start, restart_eta, largest_eta, exact",
     ),
 ]
 
