@@ -69,8 +69,8 @@ class Page(NamedTuple):
 
 
 def page(papers: Sequence[Paper], found: Found) -> Page:
-    """The page of all papers, from the results there are: without sections and smaller claims of
-    which nothing was run.
+    """The page of all papers, from the results there are: without sections, panels and smaller
+    claims of which nothing was run.
     """
     papers = [_of_what_was_run(paper, found) for paper in papers]
     papers = [paper for paper in papers if paper.sections or paper.further]
@@ -103,7 +103,12 @@ def _of_what_was_run(paper: Paper, found: Found) -> Paper:
         return any(not math.isnan(value) for value in _measured(section, found))
 
     further = [own for own in paper.further if was_run(Section("", "", "", [own]))]
-    return paper._replace(sections=[*filter(was_run, paper.sections)], further=further)
+    sections = [
+        one._replace(panels=[own for own in one.panels if any(r.of(found) for r in own.runs)])
+        for one in paper.sections
+        if was_run(one)
+    ]
+    return paper._replace(sections=sections, further=further)
 
 
 def _measured(section: Section, found: Found) -> Iterator[float]:
