@@ -427,14 +427,6 @@ def pages() -> Outputs:
         yield f"inspect {language}", shown({k: found[k] for k in found if k not in OF_THE_FILE})
 
 
-def experiments() -> Outputs:
-    """The page of the experiments, from the numbers of their last full runs."""
-    run("experiment", "all", "--from", ROOT / "docs" / "experiments", "--output", "e", "--quiet")
-    for path in _files("e"):
-        if path.suffix in (".md", ".json"):
-            yield f"experiment {path.name}", path.read_text(encoding="utf-8")
-
-
 def messages() -> Outputs:
     """What faulty commands say, with their exit codes."""
     Path("folder").mkdir()
@@ -463,7 +455,7 @@ def said(*command: str) -> str:
     return f"{done.status} {done.errors}{'' if 'train' in command else done.output}"
 
 
-SECTIONS = {one.__name__: one for one in (parse, train, evaluate, pages, experiments, messages)}
+SECTIONS = {one.__name__: one for one in (parse, train, evaluate, pages, messages)}
 
 
 def _text(name: str) -> str:

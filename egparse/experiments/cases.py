@@ -56,7 +56,7 @@ def sooner(
     """One contender before another, to 1 % or to each of ``goals``, which cases then name."""
     return [
         Sooner(
-            f"{case.name}, {to:g} %" if len(goals) > 1 else case.name,
+            f"{case.name} ({to:g} %)" if len(goals) > 1 else case.name,
             *(case(first), case(second), to, by, share, before),
         )
         for to in goals or (1.0,)

@@ -114,8 +114,7 @@ def report(found: Found, directory: Path) -> Report:
     directory.mkdir(parents=True, exist_ok=True)
     made = pages.page(PAPERS, found)
     for name, section in made.figures.items():
-        if any(panel_run.of(found) for panel in section.panels for panel_run in panel.runs):
-            write_atomically(directory / f"{name}.png", draw(section.panels, found))
+        write_atomically(directory / f"{name}.png", draw(section.panels, found))
     path = directory / PAGE
     write_atomically(path, made.text.encode())
     claims = [

@@ -93,13 +93,12 @@ class Sooner(NamedTuple):
             by, last = "passes to score", Quantity(self.second, "score").value(found)
             comparison = self.second.comparison_in(found)
             to = last - self.to * (1 if comparison is None else comparison.sign)
-        one, other = (Quantity(runs, by, to).value(found) for runs in (self.first, self.second))
-        other += self.before
-        text = f"{figure(one)} / {figure(other)}"
-        if math.isnan(one) or math.isnan(other):
-            return Judged(None, "-", NOT_RUN)
-        if math.isinf(one) and math.isinf(other):
-            return Judged(None, text, "neither gets there")
+        numbers = _numbers(
+            Quantity(self.first, by, to), Quantity(self.second, by, to), found, self.before
+        )
+        if isinstance(numbers, Judged):
+            return numbers
+        one, other, text = numbers
         return Judged(one < self.share * other, text)
 
 
@@ -122,10 +121,10 @@ class Within(NamedTuple):
 
     def judge(self, found: Found) -> Judged:
         """Compare the numbers."""
-        one, other = value_of(self.first, found), value_of(self.second, found)
-        if math.isnan(one) or math.isnan(other):
-            return Judged(None, "-", NOT_RUN)
-        text = f"{figure(one)} / {figure(other)}"
+        numbers = _numbers(self.first, self.second, found)
+        if isinstance(numbers, Judged):
+            return numbers
+        one, other, text = numbers
         if self.ratio > 1:
             small, large = sorted((abs(one), abs(other)))
             return Judged(large <= self.ratio * small, text)
@@ -244,12 +243,10 @@ class Above(NamedTuple):
 
     def judge(self, found: Found) -> Judged:
         """Compare the numbers."""
-        one, other = value_of(self.first, found), value_of(self.second, found)
-        if math.isnan(one) or math.isnan(other):
-            return Judged(None, "-", NOT_RUN)
-        text = f"{figure(one)} / {figure(other)}"
-        if math.isinf(one) and math.isinf(other):
-            return Judged(None, text, "neither gets there")
+        numbers = _numbers(self.first, self.second, found)
+        if isinstance(numbers, Judged):
+            return numbers
+        one, other, text = numbers
         return Judged(one > self.factor * other, text)
 
 
@@ -321,6 +318,19 @@ def _names(first: Runs, second: Runs) -> tuple[str, str]:
     if first.label != second.label or first.comparison != second.comparison:
         return first.label, second.label
     return f"{first.label} at the first C", "at the second"
+
+
+def _numbers(
+    first: Value, second: Value, found: Found, more: float = 0.0
+) -> tuple[float, float, str] | Judged:
+    """Two numbers, ``more`` added to the second, in figures as well; or why they do not compare."""
+    one, other = value_of(first, found), value_of(second, found) + more
+    text = f"{figure(one)} / {figure(other)}"
+    if math.isnan(one) or math.isnan(other):
+        return Judged(None, "-", NOT_RUN)
+    if math.isinf(one) and math.isinf(other):
+        return Judged(None, text, "neither gets there")
+    return one, other, text
 
 
 def _paired(

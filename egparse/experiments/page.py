@@ -69,7 +69,11 @@ class Page(NamedTuple):
 
 
 def page(papers: Sequence[Paper], found: Found) -> Page:
-    """The page of all papers, from the results there are."""
+    """The page of all papers, from the results there are: without sections, panels and smaller
+    claims of which nothing was run.
+    """
+    papers = [_of_what_was_run(paper, found) for paper in papers]
+    papers = [paper for paper in papers if paper.sections or paper.further]
     judged = {paper.key: _judged(paper, found) for paper in papers}
     every = [own for paper in judged.values() for one in paper for own in one]
     parts = [_HEAD.rstrip(), _findings(every), _overview(papers, judged)]
@@ -84,14 +88,36 @@ def page(papers: Sequence[Paper], found: Found) -> Page:
             if section.panels:
                 figures[name] = section
             parts.append(_section(section, judgements, name, found))
-    parts.append("## Smaller claims")
     rows = [
         (f"{paper.title.split(':')[0]}, {own.claim.place}", own)
         for paper in papers
         for own in judged[paper.key][-1]
     ]
-    parts.append(_table_of_claims(rows, placed=True))
+    if rows:
+        parts += ["## Smaller claims", _table_of_claims(rows, placed=True)]
     return Page("\n\n".join(part for part in parts if part) + "\n", figures)
+
+
+def _of_what_was_run(paper: Paper, found: Found) -> Paper:
+    def was_run(section: Section) -> bool:
+        return any(not math.isnan(value) for value in _measured(section, found))
+
+    further = [own for own in paper.further if was_run(Section("", "", "", [own]))]
+    sections = [
+        one._replace(panels=[own for own in one.panels if any(r.of(found) for r in own.runs)])
+        for one in paper.sections
+        if was_run(one)
+    ]
+    return paper._replace(sections=sections, further=further)
+
+
+def _measured(section: Section, found: Found) -> Iterator[float]:
+    """Numbers of runs and probes, nan where they are not there."""
+    for value in values_in(section):
+        if isinstance(value, Runs):
+            value = Quantity(value, "last passes")
+        if isinstance(value, Quantity | Number):
+            yield value.value(found)
 
 
 def figure_name(paper: Paper, section: Section) -> str:

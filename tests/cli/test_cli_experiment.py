@@ -9,8 +9,7 @@ import pytest
 from cli.program import complaint, run, run_process
 
 from egparse.cli.completion import EXPERIMENTS as NAMES
-
-PAGES = Path(__file__).resolve().parents[2] / "docs" / "experiments"
+from egparse.experiments.store import Results, encoded
 
 
 @pytest.mark.nightly
@@ -25,12 +24,15 @@ def test_a_quick_experiment_writes_numbers_page_and_figures(tmp_path: Path) -> N
 
 
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
-    done = run(f"experiment losses --from {PAGES} --output {tmp_path}/new --json --quiet")
+    numbers = tmp_path / "old" / "losses.json"
+    numbers.parent.mkdir()
+    numbers.write_bytes(encoded("losses", Results({"quick": True}, {}, {}, 1.5, finished=True)))
+    done = run(f"experiment losses --from {numbers.parent} --output {tmp_path}/new --json --quiet")
     found = json.loads(done.stdout)
     assert found["claims"][0].keys() == {"claim", "verdict"}
-    assert list(found["cpu_seconds"]) == ["losses"]
+    assert found["cpu_seconds"] == {"losses": 1.5}
     assert Path(found["page"]).is_file()
-    assert (tmp_path / "new" / "losses.json").is_file()
+    assert (tmp_path / "new" / "losses.json").read_bytes() == numbers.read_bytes()
     assert done.stderr == ""
 
 

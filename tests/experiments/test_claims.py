@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from egparse.experiments.cases import above, at, of, sooner
 from egparse.experiments.claims import (
     NOISE,
     NOT_RUN,
@@ -93,6 +94,21 @@ def test_sooner(rule: Sooner, holds: bool | None) -> None:
     assert rule.judge(found(FAST, SLOW, NEVER)).holds is holds
 
 
+def test_a_rule_is_made_for_each_case_and_goal() -> None:
+    cases = at(Curves("e", "c", {10.0: 1.0}), 10.0, 2.0, name="digits")
+    runs = [(OF("fast", c), OF("slow", c)) for c in (1.0, 2.0)]
+    names = ["digits, C = 10", "digits, C = 2"]
+    assert sooner(cases, "fast", "slow", 1.0, 0.1, share=0.5) == [
+        Sooner(f"{name} ({to:g} %)", *pair, to, share=0.5)
+        for to in (1.0, 0.1)
+        for name, pair in zip(names, runs, strict=True)
+    ]
+    assert above("it is", cases, of("fast", "gap"), 2.0, 3.0) == [
+        Above(name, Quantity(fast, "gap"), 2.0, 3.0, "it is")
+        for name, (fast, _) in zip(names, runs, strict=True)
+    ]
+
+
 def test_the_best_bound_is_that_of_the_same_problem() -> None:
     others = (
         curve("other C", [0.0], dual=130.0, c=2.0),
@@ -117,6 +133,7 @@ def test_the_best_bound_is_that_of_the_same_problem() -> None:
         (Within("", Number("e", ("probe", "a")), 7.0), True),
         (Within("", Number("e", ("probe", "b")), 7.0), None),
         (Within("", Number("f", ("probe", "a")), 7.0), None),
+        (Within("", Quantity(OF("never", 1), "passes"), math.inf, ratio=3.0), None),
         (Above("", 5.0, 4.0), True),
         (Above("", 5.0, 4.0, factor=2.0), False),
         (Above("", 5.0, 5.0), False),
@@ -212,6 +229,7 @@ def test_other_numbers() -> None:
         Quantity(OF("fast", BEST), "c"): 2.0,
         Overtaking(OF("late", 1), OF("slow", 1)): 3.0,
         Combined("sum", (2.0, Quantity(fast, "passes"))): 5.0,
+        Combined("difference", (5.0, Quantity(fast, "passes"), 1.0)): 1.0,
         Combined("greatest", (2.0, Quantity(OF("none", 1), "passes"))): 2.0,
     }
     assert {value: value_of(value, runs) for value in values} == pytest.approx(values)

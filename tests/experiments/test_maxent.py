@@ -22,6 +22,7 @@ from learners.small_problems import sequences, trees
 from properties import examples
 from scipy.integrate import quad
 from scipy.optimize import brentq, minimize
+from scipy.special import logsumexp, softmax
 from tolerances import bracket, rounding
 
 from egparse.errors import ConfigError, EgparseError
@@ -96,14 +97,10 @@ class WrittenOut:
         return np.asarray(self.f[np.arange(len(self.correct)), self.correct].sum(axis=0))
 
     def probabilities(self, w: Floats) -> Floats:
-        scores = self.scores(w)
-        own = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(own / own.sum(axis=1, keepdims=True))
+        return np.asarray(softmax(self.scores(w), axis=1))
 
     def objective(self, w: Floats) -> float:
-        scores = self.scores(w)
-        most = scores.max(axis=1)
-        logs = most + np.log(np.exp(scores - most[:, None]).sum(axis=1))
+        logs = logsumexp(self.scores(w), axis=1)
         return float(logs.sum() - w @ self.observed + self.c / 2 * w @ w)
 
     def gradient(self, w: Floats) -> Floats:
@@ -111,11 +108,8 @@ class WrittenOut:
         return np.asarray(expected - self.observed + self.c * w)
 
     def optimum(self) -> float:
-        zero = np.zeros(self.f.shape[2])
-        found = minimize(
-            self.objective, zero, jac=self.gradient, method="L-BFGS-B", tol=1e-14,
-            options={"ftol": 0.0, "gtol": 1e-9, "maxiter": 10_000},
-        )  # fmt: skip
+        zero, most = np.zeros(self.f.shape[2]), {"ftol": 0.0, "gtol": 1e-9, "maxiter": 10_000}
+        found = minimize(self.objective, zero, jac=self.gradient, method="L-BFGS-B", options=most)
         return float(found.fun)
 
     def slope(self, name: str, w: Floats, t: int) -> Callable[[float], float]:

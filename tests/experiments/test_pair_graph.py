@@ -136,7 +136,7 @@ def test_a_problem_has_the_pairs_of_its_trees() -> None:
 def test_a_parser_is_trained_as_in_footnote_17() -> None:
     drawn = sentences(60, 1)
     trees = PrunedTrees.of(Sample("drawn", drawn[:40], drawn[40:]), "non-projective", 14)
-    setup = pair_graph.pair_graph_parser(trees, siblings=True, grandparents=True)
+    setup = pair_graph.pair_graph_parser(trees)
     found = pair_graph.footnote17(setup, 1.0, 3)
     assert found["score"]["3"] > 80.0
     assert found["above one"]["1"] == 0.0

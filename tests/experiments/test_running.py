@@ -94,16 +94,25 @@ def run(name: str, budget: Budget, bound: float = -math.inf) -> Curve:
         ("without_dual", Budget(20, gap=0.0101), -math.inf, 20, "20 passes"),
         ("still", Budget(50), -math.inf, 4, "converged: no more work to do"),
         ("slow", Budget(4), -math.inf, 3, "12 calls"),
+        ("failing", Budget(50), -math.inf, 3, "failed: no step was possible"),
+        ("diverging", Budget(50), -math.inf, 2, "failed: the objective is not finite"),
     ],
 )
 def test_a_run_stops(
     name: str, budget: Budget, bound: float, passes: float, stopped: str, scripted: Any
 ) -> None:
+    def failing(k: int) -> tuple[float, float, float]:
+        if k == 4:
+            raise EgparseError("no step was possible")
+        return halving(k)
+
     scripted(
         halving=halving,
         without_dual=without_dual,
         still=lambda k: (200.0, 0.0, float(min(k, 4))),
         slow=lambda k: (200.0, 0.0, 0.25 * k),
+        failing=failing,
+        diverging=lambda k: (10.0**k if k < 3 else math.inf, 0.0, float(k)),
     )
     curve = run(name, budget, bound)
     assert (curve.points[-1].passes, curve.stopped) == (passes, stopped)
@@ -120,21 +129,6 @@ def test_points_are_spaced_and_hold_what_was_measured(scripted: Any) -> None:
     assert every.outcomes is not None
     right = every.outcomes[:, 0].mean()
     assert every.points[-1].score == pytest.approx(100.0 * (1.0 - right))
-
-
-def test_a_learner_that_fails_keeps_its_points(scripted: Any) -> None:
-    def failing(k: int) -> tuple[float, float, float]:
-        if k == 4:
-            raise EgparseError("no step was possible")
-        return halving(k)
-
-    scripted(failing=failing, diverging=lambda k: (10.0**k if k < 3 else math.inf, 0.0, float(k)))
-    curve = run("failing", Budget(50))
-    assert [point.passes for point in curve.points] == [1, 2, 3]
-    assert curve.stopped == "failed: no step was possible"
-    curve = run("diverging", Budget(50))
-    assert [point.primal for point in curve.points] == [10.0, 100.0]
-    assert curve.stopped == "failed: the objective is not finite"
 
 
 def test_a_learner_that_does_not_fit_is_an_error() -> None:
@@ -160,23 +154,18 @@ def test_the_bound_is_that_of_the_learners_before(scripted: Any) -> None:
 
 
 def test_the_option_with_the_best_first_pass_is_taken() -> None:
-    setup = points_of(Request(), 1)
     values = (1e3, 1e-2, 1e-9)
 
-    def after_one_pass(eta0: float) -> tuple[float, float]:
-        learner = build("sgd", setup.problem, LearnerConfig(c=1.0, seed=1), eta0=eta0)
-        setup.problem.reset()
-        state = learner.initialise(setup.gold_theta)
-        learner.iterate(state)
-        with learner.model_weights(state):
-            return setup.score(state.scale), learner.certificate(state).primal
+    def with_options(**fields: Any) -> Curve:
+        plan = Plan(points_of, (Contender("S", "sgd", **fields),), (1.0,), Budget(1))
+        return made(plan).curves[0]
 
-    best = min(values, key=after_one_pass)
+    after_one_pass = {eta0: with_options(options={"eta0": eta0}).points[-1] for eta0 in values}
+    best = min(values, key=lambda eta0: (after_one_pass[eta0].score, after_one_pass[eta0].primal))
     for order in (values, values[::-1]):
-        plan = Plan(points_of, (Contender("S", "sgd", tuned=("eta0", order)),), (1.0,), Budget(3))
-        (curve,) = made(plan).curves
+        curve = with_options(tuned=("eta0", order))
         assert curve.options == {"eta0": best}
-        assert curve.points[0].passes == 1.0
+        assert curve.points[-1].primal == after_one_pass[best].primal
 
 
 def test_each_contender_has_its_constants_seeds_and_budget(scripted: Any) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 import itertools
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +49,6 @@ def test_numbers_come_back_as_they_were_written(tmp_path: Path) -> None:
     probes = {"rates": [1.0, math.inf], "name": "x", "deep": {"k": -math.inf}}
     results = Results(MADE, {"trees": comparison}, probes, 12.5, True)
     found = written(tmp_path / "a.json", results)
-    assert (found.made, found.numbers, found.seconds, found.finished) == (MADE, probes, 12.5, True)
     first, second = found.comparisons["trees"].curves
     assert second == bare
     assert first.outcomes is not None
@@ -59,7 +57,8 @@ def test_numbers_come_back_as_they_were_written(tmp_path: Path) -> None:
     assert first.outcomes.dtype == own.outcomes.dtype
     assert math.isnan(first.test or 0.0)
     assert first._replace(outcomes=None, test=None) == own._replace(outcomes=None, test=None)
-    assert found.comparisons["trees"]._replace(curves=()) == comparison._replace(curves=())
+    again = found.comparisons["trees"]._replace(curves=comparison.curves)
+    assert found._replace(comparisons={"trees": again}) == results
 
 
 def test_long_curves_are_thinned_but_keep_first_and_last(tmp_path: Path) -> None:
@@ -106,18 +105,15 @@ def experiment() -> Experiment:
     )
 
 
-def without_seconds(results: Results) -> Any:
-    return {
-        key: [
-            (
-                *one._replace(points=(), outcomes=None),
-                [point._replace(seconds=0.0) for point in one.points],
-                None if one.outcomes is None else one.outcomes.tolist(),
-            )
-            for one in comparison.curves
+def without_seconds(results: Results) -> bytes:
+    comparisons = {}
+    for key, own in results.comparisons.items():
+        curves = [
+            one._replace(points=[point._replace(seconds=0.0) for point in one.points])
+            for one in own.curves
         ]
-        for key, comparison in results.comparisons.items()
-    }
+        comparisons[key] = own._replace(curves=curves)
+    return encoded("small", results._replace(seconds=0.0, comparisons=comparisons))
 
 
 @pytest.mark.parametrize("runs", [1, 7, 15, 16, 20])
@@ -140,8 +136,8 @@ def test_an_interrupted_experiment_goes_on(
     assert left.numbers == {}
     again: list[str] = []
     found = catalogue.perform("small", Request(tell=again.append), tmp_path / "part")
-    assert found.finished
-    assert found.numbers == {"probe": {"seed": 1}}
+    assert whole.finished
+    assert whole.numbers == {"probe": {"seed": 1}}
     assert without_seconds(found) == without_seconds(whole)
     kept = sum(len(own.curves) for own in left.comparisons.values())
     total = sum(len(own.curves) for own in whole.comparisons.values())

@@ -10,7 +10,7 @@ from learners.enumerated import EnumeratedProblem
 from tolerances import STORED
 
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
-from egparse.learners.eg.online import EGConfig, OnlineEG
+from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.learner import Certificate, Learner
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
@@ -51,3 +51,13 @@ def dual_of(
         dual_error += STORED * float(np.abs(slope + problem.scores(i) / c).sum())
     dual_error += float(v_error @ v_error) / (2 * c)
     return value - v @ v / (2 * c), v, v_error, dual_error
+
+
+def distances(eg: OnlineEG, optimum: float, most: int) -> tuple[EGState, list[float]]:
+    """The last state, and how far the dual is below the optimum before and after each pass."""
+    state = eg.initialise()
+    found = [optimum - eg.dual(state)]
+    for _ in range(most):
+        eg.iterate(state)
+        found.append(optimum - eg.dual(state))
+    return state, found

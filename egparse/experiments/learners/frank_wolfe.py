@@ -85,14 +85,14 @@ class Mixture:
         """Continue from what ``saved`` returned."""
         self.members = {one[0].tobytes() + one[1].tobytes(): tuple(one) for one in saved}
 
-    def worst(self, potentials: Floats, out: Floats) -> float:
-        """Write the structure of the lowest score into ``out`` (parts,); returns its weight."""
+    def worst(self, potentials: Floats) -> tuple[Floats, float]:
+        """The structure of the lowest score, (parts,), and its weight."""
         parts, counts, weight = min(
             self.members.values(), key=lambda own: float(potentials[own[0]] @ own[1])
         )
-        out[:] = 0.0
-        out[parts] = counts
-        return weight
+        structure = np.zeros(len(potentials))
+        structure[parts] = counts
+        return structure, weight
 
     def move(self, structure: Floats, by: float) -> None:
         """Change the weight of a structure (parts,), which is dropped once it has none."""
@@ -131,8 +131,6 @@ class FrankWolfe(DualLearner):
     def __init__(self, problem: Problem, config: FrankWolfeConfig) -> None:
         super().__init__(problem)
         self.config = config
-        self._potentials, self._best, self._worst = np.empty((3, self.longest))
-        self._direction, self._new, self._changes = np.empty((3, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> FrankWolfeState:
         """Every mixture is the structure nearest to the correct one; ``gold_theta`` is ignored."""
@@ -148,10 +146,10 @@ class FrankWolfe(DualLearner):
             evaluations=self.n,
         )
         for i in range(self.n):
-            first = nearest_structure(problem, i, self._potentials, self._best)
+            first = nearest_structure(problem, i)
             state.mixtures[self._parts_of(i)] = first
             state.value[i] = problem.expected_cost(i, first)
-            changes = np.subtract(problem.gold(i), first, out=self._changes[: len(first)])
+            changes = problem.gold(i) - first
             if changes.any():
                 state.squared_norm += problem.add(i, changes)
             if self.config.steps == "pairwise":
@@ -165,26 +163,24 @@ class FrankWolfe(DualLearner):
             EgparseError: a gap that is not finite.
         """
         problem, mixture = self.problem, state.mixtures[self._parts_of(i)]
-        scores, size = problem.scores(i), len(mixture)
-        potentials, best = self._potentials[:size], self._best[:size]
-        # p + s / C
-        np.multiply(scores, 1.0 / state.c, out=potentials)
-        potentials += problem.cost(i)
+        scores, best = problem.scores(i), np.empty(len(mixture))
+        potentials = scores * (1.0 / state.c) + problem.cost(i)  # p + s / C
         highest = problem.argmax(i, potentials, best)
         state.evaluations += 1
         gap = highest - float(potentials @ mixture)
         if not math.isfinite(gap):
             raise EgparseError(f"Frank-Wolfe: expected a finite gap of example {i}, got {gap}")
         state.gap[i] = max(0.0, gap)
-        loser, longest = self._worst[:size], 1.0
+        start, longest = mixture.astype(np.float64), 1.0
         if state.active:
-            longest = state.active[i].worst(potentials, loser)
-        else:
-            loser[:] = mixture
-        direction = np.subtract(best, loser, out=self._direction[:size])
-        slope, increase = float(potentials @ direction), 0.0
+            start, longest = state.active[i].worst(potentials)
+        direction = best - start
+        slope, step, increase = float(potentials @ direction), 0.0, 0.0
         if slope > _ROUNDING * (1.0 + abs(highest)):
-            increase = self._search(state, i, scores, slope, longest)
+            step, increase = self._search(state, i, scores, direction, slope, longest)
+        if step and state.active:
+            state.active[i].move(start, -step)
+            state.active[i].move(best, step)
         self._attend(state, i)
         return increase
 
@@ -205,46 +201,36 @@ class FrankWolfe(DualLearner):
         return state.generator.choice(self.n, size=count, p=state.gap / total)
 
     def _search(
-        self, state: FrankWolfeState, i: int, scores: Floats, slope: float, longest: float
-    ) -> float:
-        """The best step along the direction; returns the increase of the dual."""
-        problem, size = self.problem, len(scores)
-        direction, new, changes = self._direction[:size], self._new[:size], self._changes[:size]
-        mixture = state.mixtures[self._parts_of(i)]
+        self,
+        state: FrankWolfeState,
+        i: int,
+        scores: Floats,
+        direction: Floats,
+        slope: float,
+        longest: float,
+    ) -> tuple[float, float]:
+        """Make the best step along the direction; returns it, and the increase of the dual."""
+        problem, mixture = self.problem, state.mixtures[self._parts_of(i)]
         along = float(scores @ direction)
-        np.negative(direction, out=changes)
         # |v - F'd|^2 - |v|^2 = |F'd|^2 - 2 s'd
-        tried = problem.add(i, changes)
+        tried = problem.add(i, -direction)
         curvature = tried + 2.0 * along
         step = min(longest, slope * state.c / curvature) if curvature > 0.0 else longest
-        new[:] = (mixture + step * direction).astype(np.float32)
+        new = (mixture + step * direction).astype(np.float32).astype(np.float64)
         value = problem.expected_cost(i, new)
-        np.subtract(mixture, new, out=changes)
-        moved = changes.copy()
-        changes += direction
-        norm_change = tried + problem.add(i, changes)
+        norm_change = tried + problem.add(i, mixture - new + direction)
         increase = value - float(state.value[i]) - norm_change / (2 * state.c)
         if increase < -_ROUNDING * (1.0 + abs(norm_change) / state.c):
-            np.negative(moved, out=changes)
-            state.squared_norm += norm_change + problem.add(i, changes)
-            return 0.0
+            state.squared_norm += norm_change + problem.add(i, new - mixture)
+            return 0.0, 0.0
         state.squared_norm += norm_change
-        state.value[i] = value
-        mixture[:] = new
-        if state.active:
-            state.active[i].move(self._worst[:size], -step)
-            state.active[i].move(self._best[:size], step)
-        return increase
+        state.value[i], mixture[:] = value, new
+        return step, increase
 
 
-def nearest_structure(problem: Problem, i: int, room: Floats, out: Floats) -> Floats:
-    """The correct structure if inference can reach it, else one that is close to it, (parts,), in
-    ``out``; ``room`` and ``out`` are at least as long.
-    """
-    gold = problem.gold(i)
-    potentials, found = room[: len(gold)], out[: len(gold)]
-    # 2 z - 1: a structure of other parts scores less than z
-    np.multiply(gold, 2.0, out=potentials)
-    potentials -= 1.0
+def nearest_structure(problem: Problem, i: int) -> Floats:
+    """The correct structure if inference can reach it, else one that is close to it, (parts,)."""
+    potentials = problem.gold(i) * 2.0 - 1.0  # a structure of other parts scores less than z
+    found = np.empty_like(potentials)
     problem.argmax(i, potentials, found)
     return found

@@ -85,7 +85,6 @@ class NSlack(DualLearner):
         self.config = config
         self._twin = problem.with_own_weights()
         self._twin.reset()
-        self._potentials, self._best = np.empty((2, self.longest))
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> NSlackState:
         """One structure in each working set, the one nearest to the correct one; ``gold_theta`` is
@@ -102,8 +101,7 @@ class NSlack(DualLearner):
             violation=np.full(n, np.inf),
         )
         for i in range(n):
-            first = nearest_structure(self.problem, i, self._potentials, self._best)
-            self._include(state, i, first, weight=1.0)
+            self._include(state, i, nearest_structure(self.problem, i), weight=1.0)
         write(self.problem, state.sets.v)
         return state
 
@@ -139,33 +137,31 @@ class NSlack(DualLearner):
 
     def _search(self, state: NSlackState, i: int) -> tuple[float, Floats]:
         """The greatest H_i, and its structure."""
-        problem, scores = self.problem, self.problem.scores(i)
-        potentials = np.multiply(scores, state.scale, out=self._potentials[: len(scores)])
+        problem = self.problem
+        potentials = problem.scores(i) * state.scale
         correct = float(potentials @ problem.gold(i))
         potentials += problem.cost(i)
-        best = self._best[: len(scores)]
-        highest = problem.argmax(i, potentials, best)
+        best = np.empty_like(potentials)
+        above = problem.argmax(i, potentials, best) - correct
         state.evaluations += 1
-        if not math.isfinite(highest - correct):
+        if not math.isfinite(above):
             raise EgparseError(
-                f"working sets: expected a structure of finite score for example {i}, got "
-                f"{highest - correct}"
+                f"working sets: expected a structure of finite score for example {i}, got {above}"
             )
-        return highest - correct + problem.cost_constant(i), best
+        return above + problem.cost_constant(i), best
 
     def _include(self, state: NSlackState, i: int, structure: Floats, weight: float = 0.0) -> None:
-        """Add a structure (parts,) to the working set of example i; overwrites it."""
+        """Add a structure (parts,) to the working set of example i."""
         problem, twin = self.problem, self._twin
-        cost = problem.expected_cost(i, structure)
-        np.subtract(problem.gold(i), structure, out=structure)
-        if structure.any():
-            twin.add(i, structure)
+        cost, changes = problem.expected_cost(i, structure), problem.gold(i) - structure
+        if changes.any():
+            twin.add(i, changes)
         indices, values, before = [], [], 0
         for array in twin.vectors():
             flat = array.reshape(-1)
             used = np.flatnonzero(flat != 0.0)
             indices.append(used + before)
-            values.append(flat[used].astype(np.float64))
+            values.append(flat[used])
             flat[used] = 0.0
             before += array.size
         numbers = np.concatenate(indices), np.concatenate(values)

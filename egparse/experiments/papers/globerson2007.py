@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from egparse.experiments.cases import above, at, least, of
 from egparse.experiments.claims import Rule, claims
 from egparse.experiments.papers.globerson2007_trees import TREE_SECTIONS
-from egparse.experiments.plans.multiclass import ETAS, OF_2007
+from egparse.experiments.plans.contenders import EG_2007, EG_2007_UNIFORM
+from egparse.experiments.plans.multiclass import OF_2007
 from egparse.experiments.quantities import Curves
 from egparse.experiments.sections import Height, Panel, Paper, Section
 
 _RUN = Curves("multiclass", "2007")
 _CASES = at(_RUN, *OF_2007)
-_EG = [f"EG 2007, {eta:g}" for eta in ETAS]
-_UNIFORM = [f"{label}, uniform start" for label in _EG]
+_EG, _UNIFORM = ([one.label for one in own] for own in (EG_2007, EG_2007_UNIFORM))
 _RIVALS = ("L-BFGS", "CG")
 
 

@@ -5,22 +5,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from egparse.experiments.plans.contenders import CG, LBFGS, SGD
-from egparse.experiments.problems.classification import ClassifierProblem
+from egparse.experiments.problems import samples
 from egparse.experiments.problems.digits import IMAGES, LABELS, classifier, digits_or_points
 from egparse.experiments.problems.names import entities
-from egparse.experiments.problems.samples import (
-    SPANISH_FILES,
-    SPANISH_NAMES,
-    files_of,
-    sample,
-    spanish_trees,
-)
 from egparse.experiments.problems.setup import Setup
 from egparse.experiments.problems.trees import parser
 from egparse.experiments.request import Request
@@ -42,7 +36,6 @@ _SVM = Contender("SVM", "n-slack", {"epsilon": 1e-5}, loss=HINGE)
 _SDCA = Contender("SVM", "sdca", loss=HINGE)
 """The learners that come to a gap of 1 % soonest where examples have few structures, and many."""
 
-_LOG_LINEAR = Contender("log-linear", "eg-online")
 _TO_THE_END = Budget(500, 60.0, gap=1e-4, spacing=1.1)
 _OF_SVM = _TO_THE_END._replace(gap=1e-2)
 
@@ -57,100 +50,73 @@ def _digits(n: int, request: Request, seed: int) -> Setup:
     order = np.random.default_rng(seed).permutation(len(x))
     train, dev = order[:n_train], order[n_train : n_train + n_dev]
     setup = classifier(name, (x[train], y[train]), (x[dev], y[dev]))
-    problem: Any = setup.problem
-    # a label in place of another moves the vector from one block of features to another
-    widest = 2.0 * float((x[train] ** 2).sum(axis=1).max())
-
-    def figures(scale: float) -> Mapping[str, float]:
-        margin = max(0.0, _margin(problem, x[train], y[train]))
-        bound = widest / (margin**2 * n_train) if margin else math.inf
-        return {"margin": margin, "R² / γ² n": bound}
-
-    return with_training_error(setup._replace(figures=figures))
+    return setup._replace(figures=lambda scale: _of_digits(setup.problem, x[train], y[train]))
 
 
-def _margin(problem: ClassifierProblem, x: Any, y: Any) -> float:
-    """The least difference of the scores of the correct and the best other class, for |w| = 1."""
-    scores = x @ problem.weights.T
-    rows = np.arange(len(y))
+def _of_digits(problem: Any, x: Any, y: Any) -> Mapping[str, float]:
+    """The margin, the least difference of the scores of the correct and the best other class for
+    |w| = 1, and the bound that follows: a label in place of another moves the vector from one block
+    of features to another, so that R² is twice the greatest squared length.
+    """
+    scores, rows = x @ problem.weights.T, np.arange(len(y))
     correct = scores[rows, y]
     scores[rows, y] = -np.inf
-    return float((correct - scores.max(axis=1)).min() / np.linalg.norm(problem.weights))
+    least = float((correct - scores.max(axis=1)).min() / np.linalg.norm(problem.weights))
+    margin, widest = max(0.0, least), 2.0 * float((x**2).sum(axis=1).max())
+    bound = widest / (margin**2 * len(y)) if margin else math.inf
+    return {"margin": margin, "R² / γ² n": bound}
 
 
-def _names(request: Request, bigrams: bool) -> Setup:
-    part = sample(request, SPANISH_NAMES, (80, 40))
-    part = part._replace(train=part.train[:2000], dev=part.dev[:500])
-    return with_training_error(entities(part, bigrams=bigrams))
+def _names(bigrams: bool, request: Request, seed: int) -> Setup:
+    part = samples.sample(request, samples.SPANISH_NAMES, (80, 40))
+    return entities(part._replace(train=part.train[:2000], dev=part.dev[:500]), bigrams=bigrams)
 
 
 def _trees(request: Request, seed: int) -> Setup:
-    part = spanish_trees(request, (60, 30))
+    part = samples.spanish_trees(request, (60, 30))
     fifth = len(part.dev) // 5
     part = part._replace(train=part.train[:400], dev=part.dev[:fifth], test=part.dev[fifth:])
-    bits = 14 if request.quick else 18
-    return with_training_error(parser(part, trees="projective", bits=bits))
+    return parser(part, trees="projective", bits=14 if request.quick else 18)
 
 
-def with_training_error(setup: Setup) -> Setup:
+def _with_training_error(setup: Setup) -> Setup:
     """The same, of whose last model the share of training examples with any mistake is measured."""
     problem, before = setup.problem, setup.figures
-    best = np.empty(int(np.diff(problem.part_starts).max()))
+
+    def mistaken(i: int) -> bool:
+        scores = problem.scores(i)
+        predicted = np.empty(len(scores))
+        problem.argmax(i, scores, predicted)
+        return bool((problem.gold(i) != predicted).any())
 
     def figures(scale: float) -> Mapping[str, float]:
-        wrong = 0
-        for i in range(setup.n):
-            scores = problem.scores(i)
-            predicted = best[: len(scores)]
-            problem.argmax(i, scores, predicted)
-            wrong += bool((problem.gold(i) != predicted).any())
-        return {**(before(scale) if before else {}), "training error": 100.0 * wrong / setup.n}
+        wrong = 100.0 * sum(map(mistaken, range(setup.n))) / setup.n
+        return {**(before(scale) if before else {}), "training error": wrong}
 
     return setup._replace(figures=figures)
-
-
-def _separable(n: int) -> Plan:
-    return Plan(
-        lambda request, seed: _digits(n, request, seed),
-        (_SVM, _MIRA, _PERCEPTRON),
-        (100.0, NO_SLACK),
-        _OF_SVM._replace(passes=200),
-        seeds=3,
-        split_by_seed=True,
-    )
 
 
 def _compared(
     problem: Callable[[Request, int], Setup],
     svm: Contender,
-    of_svm: tuple[float, ...],
-    constants: tuple[float, ...],
+    of_svm: Sequence[float],
+    constants: Sequence[float],
 ) -> Plan:
     """Online learners make some passes, the others go to the optimum; ``of_svm`` are the values of
     C of the SVM, and ``constants`` those of log-linear models.
     """
+    contenders = (
+        Contender("log-linear", "eg-online", only=constants),
+        *(one._replace(only=constants[-1:]) for one in (LBFGS, CG, SGD)),
+        svm._replace(only=of_svm, budget=_OF_SVM),
+        *(one._replace(budget=Budget(15)) for one in (_MIRA, _PERCEPTRON)),
+    )
     return Plan(
-        problem,
-        (
-            _LOG_LINEAR._replace(only=constants),
-            *(one._replace(only=constants[-1:]) for one in (LBFGS, CG, SGD)),
-            svm._replace(only=of_svm, budget=_OF_SVM),
-            *(one._replace(budget=Budget(15)) for one in (_MIRA, _PERCEPTRON)),
-        ),
+        lambda request, seed: _with_training_error(problem(request, seed)),
+        contenders,
         (*dict.fromkeys((*of_svm, *constants)), NO_SLACK),
         _TO_THE_END,
     )
-
-
-def _alone(plan: Plan) -> Plan:
-    """Words that choose alone, by the learners that this is asked of."""
-    learners = [one for one in plan.contenders if one.label in ("log-linear", "SVM", "perceptron")]
-    return plan._replace(problem=lambda request, seed: _names(request, False), contenders=learners)
-
-
-_OF_NAMES = _compared(
-    lambda request, seed: _names(request, True), _SDCA, (100.0, 10.0), (10.0, 1.0)
-)
 
 
 def printed_example(request: Request) -> Mapping[str, Any]:
@@ -160,24 +126,39 @@ def printed_example(request: Request) -> Mapping[str, Any]:
     x = np.concatenate([np.tile([-1.0, 1.0], (1000, 1)), [[3.0, 1.0]]])
     y = np.append(np.zeros(1000, dtype=np.int32), 1)
     found = {}
-    for name, w in (("(-1, 0, 1, 0)", (-1, 0, 1, 0)), ("(-1, 7, 1, 0)", (-1, 7, 1, 0))):
+    for w in ((-1, 0, 1, 0), (-1, 7, 1, 0)):
         scores = x @ np.array(w, dtype=float).reshape(2, 2).T
         likelihoods = scores[np.arange(len(y)), y] - np.logaddexp(*scores.T)
         errors = int((scores.argmax(axis=1) != y).sum())
-        found[name] = {"log-likelihood": float(likelihoods.sum()), "errors": errors}
+        found[str(w)] = {"log-likelihood": float(likelihoods.sum()), "errors": errors}
     return found
 
 
+_SEPARABLE = {
+    f"{n} digits": Plan(
+        partial(_digits, n),
+        (_SVM, _MIRA, _PERCEPTRON),
+        (100.0, NO_SLACK),
+        _OF_SVM._replace(passes=200),
+        seeds=3,
+        split_by_seed=True,
+    )
+    for n in SIZES
+}
+_TAGGER, _OF_WORDS = (
+    _compared(partial(_names, bigrams), _SDCA, (100.0, 10.0), (10.0, 1.0))
+    for bigrams in (True, False)
+)
+_ASKED = [one for one in _OF_WORDS.contenders if one.label in ("log-linear", "SVM", "perceptron")]
+
 EXPERIMENT = Experiment(
-    {
-        **{f"{n} digits": _separable(n) for n in SIZES},
-        "digits": _compared(
-            lambda request, seed: _digits(4000, request, seed), _SVM, (100.0, 10.0), (100.0, 10.0)
-        ),
-        "names": _OF_NAMES,
-        "words alone": _alone(_OF_NAMES),
+    _SEPARABLE
+    | {
+        "digits": _compared(partial(_digits, 4000), _SVM, (100.0, 10.0), (100.0, 10.0)),
+        "names": _TAGGER,
+        "words alone": _OF_WORDS._replace(contenders=_ASKED),
         "trees": _compared(_trees, _SDCA, (100.0,), (100.0, 10.0)),
     },
     {"1,001 points": printed_example},
-    needs=(IMAGES, LABELS, *files_of(SPANISH_NAMES), *SPANISH_FILES),
+    needs=(IMAGES, LABELS, *samples.files_of(samples.SPANISH_NAMES), *samples.SPANISH_FILES),
 )

@@ -39,7 +39,7 @@ EXPERIMENT = Experiment(
             chunking,
             (
                 *(_CD, _SCGIS, _GIS, LBFGS),
-                *(one._replace(budget=_budget(50)) for one in (_IIS, _EXACT)),
+                *(one._replace(budget=_budget(80)) for one in (_IIS, _EXACT)),
             ),
             (C,),
             _budget(150),

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.experiments.plans.bounds import table_1
-from egparse.experiments.plans.contenders import BATCH, CG, EG, LBFGS, SGD
+from egparse.experiments.plans.contenders import BATCH, CG, EG, EG_2007, EG_2007_UNIFORM, LBFGS, SGD
 from egparse.experiments.problems.digits import IMAGES, LABELS, classifier, digits_or_points
 from egparse.experiments.problems.setup import Setup
 from egparse.experiments.request import Request
@@ -23,9 +23,6 @@ N_2008, N = 59_000, 7_000
 
 OF_2007 = (30.0, 10.0, 3.0)
 """Values of C around the best one for 7,000 digits."""
-
-ETAS = (0.5, 0.1, 0.05)
-"""The first learning rates of the algorithm of 2007, whose paper does not give its own."""
 
 _HIGH, _LOW = tuple(OURS.values())[:4], (OURS[1.0],)
 
@@ -54,27 +51,19 @@ CYCLIC = Contender("EG, fixed order", "eg-cyclic", {"start": "gold"}, only=_LOW,
 FIXED = Contender("EG, fixed rate", "eg-online", {**EG.options, "search": "proven"}, only=_HIGH[:3])
 """The greatest learning rate for which Theorem 2 of 2008 is proven, for all visits."""
 
+_FIXED_ORDER = {**FIXED.options, "order": "cyclic"}
+
 EXACT = Contender("EG, exact", "eg-online", {**EG.options, "exact": True}, only=_HIGH[1:3])
 """The dual is maximised over an example at each visit (footnote 5)."""
 
-_SGD_BUDGET = Budget(100, spacing=1.05)
-
-
-def _of_2007(start: str) -> tuple[Contender, ...]:
-    suffix = "" if start == "gold" else ", uniform start"
-    return tuple(
-        Contender(
-            f"EG 2007, {eta:g}{suffix}", "eg-2007", {"eta": eta, "start": start}, random=False
-        )
-        for eta in ETAS
-    )
+_SGD = SGD._replace(budget=Budget(100, spacing=1.05))
 
 
 _PLANS = {
     # errors, and what is said of all values of C: three ways to split the digits
     "digits": Plan(
         digits,
-        (EG._replace(only=_HIGH), ANNEALED, LBFGS, SGD._replace(budget=_SGD_BUDGET)),
+        (EG._replace(only=_HIGH), ANNEALED, LBFGS, _SGD),
         tuple(OURS.values()),
         Budget(200, spacing=1.05),
         seeds=3,
@@ -84,20 +73,11 @@ _PLANS = {
     "objectives": Plan(
         digits,
         (
-            EG,
-            ANNEALED,
-            CYCLIC,
-            FIXED,
-            EXACT,
-            LBFGS._replace(only=_HIGH),
-            CG._replace(only=_HIGH),
-            BATCH._replace(only=_HIGH),
-            SGD._replace(only=_HIGH, budget=_SGD_BUDGET),
-            SGD._replace(
-                label="SGD, no decay", only=_HIGH, budget=_SGD_BUDGET, options={"decay": False}
-            ),
+            *(EG, ANNEALED, CYCLIC, FIXED, EXACT),
+            *(one._replace(only=_HIGH) for one in (LBFGS, CG, BATCH, _SGD)),
+            _SGD._replace(label="SGD, no decay", only=_HIGH, options={"decay": False}),
             *(
-                Contender(f"SGD, {eta:g}", "sgd", {"eta0": eta}, only=_LOW, budget=_SGD_BUDGET)
+                Contender(f"SGD, {eta:g}", "sgd", {"eta0": eta}, only=_LOW, budget=_SGD.budget)
                 for eta in (0.1, 0.01)
             ),
         ),
@@ -107,16 +87,9 @@ _PLANS = {
     "2007": Plan(
         digits,
         (
-            EG,
-            *_of_2007("gold"),
-            *_of_2007("uniform"),
-            FIXED._replace(
-                label="EG 2007, fixed rate",
-                only=OF_2007[:2],
-                options={**FIXED.options, "order": "cyclic"},
-            ),
-            LBFGS,
-            CG,
+            *(EG, *EG_2007, *EG_2007_UNIFORM),
+            Contender("EG 2007, fixed rate", "eg-online", _FIXED_ORDER, only=OF_2007[:2]),
+            *(LBFGS, CG),
         ),
         OF_2007,
         Budget(150, spacing=1.03),

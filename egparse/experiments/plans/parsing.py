@@ -4,7 +4,7 @@ Fig. 4).
 
 from __future__ import annotations
 
-from egparse.experiments.plans.contenders import BATCH, CG, EG, LBFGS, SGD
+from egparse.experiments.plans.contenders import BATCH, CG, EG, EG_2007, EG_2007_UNIFORM, LBFGS, SGD
 from egparse.experiments.problems.samples import SPANISH_FILES, spanish_trees
 from egparse.experiments.problems.setup import Setup
 from egparse.experiments.problems.trees import parser
@@ -23,7 +23,6 @@ PATH_CONSTANTS = tuple(1000 * 0.7**k for k in range(21))
 COLD_CONSTANTS = PATH_CONSTANTS[::4]
 """Where the path over C is compared with a start from nothing."""
 SGD_RATES = (1.0, 0.1, 0.01, 0.001)
-RATES_2007 = (0.5, 0.1, 0.05)
 
 
 def spanish(request: Request, seed: int) -> Setup:
@@ -46,15 +45,6 @@ def _parser(request: Request, n_train: int | None = None, n_dev: int | None = No
     found = found._replace(train=found.train[:n_train], dev=found.dev[:n_dev])
     bits = QUICK_BITS if request.quick else BITS
     return parser(found, trees="projective", bits=bits, in_full=True)
-
-
-def eg_2007(rate: float, start: str) -> Contender:
-    """The algorithm of 2007 with a first learning rate and a start, neither of which the paper
-    gives.
-    """
-    where = {"gold": "near gold", "uniform": "uniform"}[start]
-    options = {"eta": rate, "start": start}
-    return Contender(f"EG 2007, {where}, {rate:g}", "eg-2007", options, random=False)
 
 
 def sgd_at(rate: float) -> Contender:
@@ -90,12 +80,7 @@ EXPERIMENT = Experiment(
         ),
         "2007": Plan(
             as_large_as_slovene,
-            (
-                EG,
-                *(eg_2007(rate, start) for start in ("gold", "uniform") for rate in RATES_2007),
-                LBFGS,
-                CG,
-            ),
+            (EG, *EG_2007, *EG_2007_UNIFORM, LBFGS, CG),
             (1000.0, 100.0, 10.0, 1.0),
             Budget(150, 300, 1e-4, 1.1),
         ),

@@ -42,8 +42,8 @@ def second_order(language: str, graph: Graph, request: Request, seed: int) -> Se
     """The parser over the arcs that a pruner keeps."""
     pruned = _pruned(language, "projective" if graph == "exact" else "non-projective", request)
     if graph == "pairs":
-        return pair_graph_parser(pruned, siblings=True, grandparents=True)
-    return pruned.setup(siblings=True, grandparents=True)
+        return pair_graph_parser(pruned)
+    return pruned.setup()
 
 
 def _pruned(language: str, trees: Trees, request: Request) -> PrunedTrees:
@@ -58,13 +58,7 @@ def _ten_heads(request: Request) -> Mapping[str, Any]:
     pruned = _pruned("Latin", "non-projective", request)
     passes = 2 if request.quick or request.seconds else 10
     return {
-        name: footnote17(
-            pair_graph_parser(
-                pruned, siblings=True, grandparents=True, schedule=schedule, pruning=_TEN_HEADS
-            ),
-            CONSTANTS[-1],
-            passes,
-        )
+        name: footnote17(pair_graph_parser(pruned, schedule, _TEN_HEADS), CONSTANTS[-1], passes)
         for name, schedule in _SCHEDULES.items()
     }
 

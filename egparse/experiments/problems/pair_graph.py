@@ -71,20 +71,17 @@ def list_pairs(graph: ArcGraph, single_root: bool) -> Ints:
     for b in range(graph.blocks.shape[0] - 1):
         head, first = b // 2, graph.blocks[b]
         for a in range(first, graph.blocks[b + 1]):
-            place = graph.pairs[a]
-            if graph.siblings:
-                for s in range(first, a):
-                    if head > 0 or not single_root:
-                        out[count, 0], out[count, 1], out[count, 2] = s, a, place + 1 + s - first
-                        count += 1
-                place += a - first + 2
-            if graph.grandparents:
-                for k in range(graph.into[head], graph.into[head + 1]):
-                    above = graph.incoming[k]
-                    if graph.arcs[above, 0] != graph.arcs[a, 1]:
-                        part = place + k - graph.into[head]
-                        out[count, 0], out[count, 1], out[count, 2] = above, a, part
-                        count += 1
+            place = graph.pairs[a] + 1 - first  # of siblings, behind START
+            for s in range(first, a):
+                if head > 0 or not single_root:
+                    out[count, 0], out[count, 1], out[count, 2] = s, a, place + s
+                    count += 1
+            place = graph.pairs[a] + a - first + 2 - graph.into[head]  # of grandparents
+            for k in range(graph.into[head], graph.into[head + 1]):
+                above = graph.incoming[k]
+                if graph.arcs[above, 0] != graph.arcs[a, 1]:
+                    out[count, 0], out[count, 1], out[count, 2] = above, a, place + k
+                    count += 1
     return out[:count]
 
 
@@ -277,17 +274,12 @@ class PairGraphProblem(SecondOrderProblem):
 
 
 def pair_graph_parser(
-    trees: PrunedTrees,
-    *,
-    siblings: bool,
-    grandparents: bool,
-    schedule: Schedule = SCHEDULE,
-    pruning: PrunerConfig | None = None,
+    trees: PrunedTrees, schedule: Schedule = SCHEDULE, pruning: PrunerConfig | None = None
 ) -> Setup:
     """The non-projective parser of ``PrunedTrees.setup`` in this graph; with ``pruning``, over
     other candidate arcs.
     """
-    task = trees.task(siblings=siblings, grandparents=grandparents)
+    task = trees.task()
     learner, state, snapshot = replace(task, pruning=pruning or task.pruning).prepare()
     base: Any = learner.problem
     problem, parser = PairGraphProblem(base, schedule), snapshot(state)
@@ -316,15 +308,12 @@ def _without_heads(
     parser: SecondOrderParser, values: Sequence[Ints], heads: Sequence[Ints]
 ) -> SecondOrderProblem:
     """Sentences that are to be parsed: the pruner may have lost their correct arcs."""
-    model, codes, parts = parser.kernel_model(), [], []
+    model = parser.kernel_model()
     work = new_work(max(map(len, heads)), model.structure)
-    for of_sentence in values:
-        own, found = build_parts(of_sentence, ALL_CANDIDATES, model, work)
-        codes.append(own)
-        parts.append(found)
+    built = [build_parts(own, ALL_CANDIDATES, model, work) for own in values]
     return SecondOrderProblem(
-        codes=codes,
-        parts=parts,
+        codes=[codes for codes, _ in built],
+        parts=[parts for _, parts in built],
         heads=heads,
         ranks=heads,  # no labels are scored
         templates=model.templates,

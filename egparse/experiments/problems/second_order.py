@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,10 +48,8 @@ class PrunedTrees:
         config = ParserConfig(bits=bits, single_root=single_root, labels=False)
         columns = build_columns(sample.train, ("heads",), TrainConfig(parser=config))
         words = tagged(columns, sample.train, ("heads",))
-        part, gold = (
-            Part(sample.train, words),
-            GoldHeads(heads, np.zeros(0, dtype=np.int32), is_scored=False),
-        )
+        part = Part(sample.train, words)
+        gold = GoldHeads(heads, np.zeros(0, dtype=np.int32), is_scored=False)
         settings = PrunerConfig(bits=min(bits, PrunerConfig().bits))
         none = Part((), words)
         learner, state, snapshot = ArcParserTask(
@@ -61,18 +59,16 @@ class PrunedTrees:
             learner.iterate(state)
         return cls(sample, trees, config, columns, part, gold, snapshot(state))
 
-    def task(self, *, siblings: bool, grandparents: bool) -> SecondOrderTask:
-        """The task of the parser with the pairs asked for."""
-        config = replace(self.config, siblings=siblings, grandparents=grandparents)
-        none = Part((), self.part.words)
-        return SecondOrderTask(self.part, none, self.gold, self.pruner, PrunerConfig(), config, 1)
+    def task(self) -> SecondOrderTask:
+        """The task of the parser with siblings and grandparents."""
+        none, pruning = Part((), self.part.words), PrunerConfig()
+        return SecondOrderTask(self.part, none, self.gold, self.pruner, pruning, self.config, 1)
 
-    def setup(self, *, siblings: bool, grandparents: bool) -> Setup:
-        """The parser with the pairs asked for, scored by correct heads in per cent, of the tree
-        with the most expected correct heads.
+    def setup(self) -> Setup:
+        """The parser scored by correct heads in per cent, of the tree with the most expected
+        correct heads.
         """
-        task = self.task(siblings=siblings, grandparents=grandparents)
-        learner, _, snapshot = task.prepare()
+        learner, _, snapshot = self.task().prepare()
 
         def right_of(part: Sequence[Sentence]) -> Right:
             words, correct = tagged(self.columns, part, ("heads",)), np.concatenate(heads_of(part))

@@ -113,8 +113,7 @@ def loss_and_expectations(
     last = probabilities.shape[0] - 1
     for k in range(features.correct.shape[0]):
         scores = probabilities[min(k, last)]
-        score_context(features, w, k, scores)
-        forbid(features, k, scores, -np.inf)
+        score_context(features, w, k, scores, -np.inf)
         shift = scores.max()
         mass = 0.0
         for y in range(scores.shape[0]):
@@ -136,7 +135,7 @@ def hessian_product(
     """
     out[:] = 0.0
     for k in range(features.correct.shape[0]):
-        score_context(features, v, k, scores)
+        score_context(features, v, k, scores, 0.0)
         mean = 0.0
         for y in range(scores.shape[0]):
             mean += probabilities[k, y] * scores[y]
@@ -155,20 +154,24 @@ def feature_totals(features: Features, totals: Floats) -> float:
     most, last = 0.0, totals.shape[1] - 1
     for k in range(features.correct.shape[0]):
         scores = totals[:, min(k, last)]
-        score_context(features, ones, k, scores)
-        forbid(features, k, scores, 0.0)
+        score_context(features, ones, k, scores, 0.0)
         most = max(most, scores.max())
     return most
 
 
 @njit
-def score_context(features: Features, w: Floats, k: int, scores: Floats) -> None:
-    """Write w . f(x, y) of context k for every label into ``scores`` (L)."""
+def score_context(features: Features, w: Floats, k: int, scores: Floats, others: float) -> None:
+    """Write w . f(x, y) of context k for every label that it may have into ``scores`` (L), and
+    ``others`` for the labels that it may not have.
+    """
     scores[:] = 0.0
     for j in range(features.row_starts[k], features.row_starts[k + 1]):
         a, value = features.row_attributes[j], features.row_values[j]
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             scores[features.labels[t]] += w[t] * value
+    for y in range(features.allowed.shape[1]):
+        if not features.allowed[k, y]:
+            scores[y] = others
 
 
 @njit
@@ -178,13 +181,3 @@ def add_context(features: Features, k: int, by_label: Floats, out: Floats) -> No
         a, value = features.row_attributes[j], features.row_values[j]
         for t in range(features.feature_starts[a], features.feature_starts[a + 1]):
             out[t] += value * by_label[features.labels[t]]
-
-
-@njit
-def forbid(features: Features, k: int, scores: Floats, value: float) -> None:
-    """Set the scores of labels that context k may not have to ``value``."""
-    if features.allowed.shape[0] == 0:
-        return
-    for y in range(scores.shape[0]):
-        if not features.allowed[k, y]:
-            scores[y] = value

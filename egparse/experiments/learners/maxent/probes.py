@@ -21,7 +21,7 @@ from egparse.types import Floats, Longs
 BINS = ("16", "64", "256", "1024", "4096")
 """The least numbers of non-zeros of groups of features."""
 
-_FURTHER = {"cd": 8, "gis": 500, "scgis": 500, "iis": 8}
+_FURTHER = {"cd": 8, "gis": 5000, "scgis": 5000, "iis": 8}
 """Directions that are measured after the first: many where they take O(1)."""
 
 METHODS = tuple(_FURTHER)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.learners.maxent.features import Features, forbid, score_context
+from egparse.experiments.learners.maxent.features import Features, score_context
 from egparse.types import Floats
 
 _MOST_STEPS = 100
@@ -66,8 +66,7 @@ def tabulate(features: Features, w: Floats, table: Table) -> float:
         size = min(_ROWS, context_count - first)
         for i in range(size):
             k, scores = first + i, rows[i]
-            score_context(features, w, k, scores)
-            forbid(features, k, scores, -np.inf)
+            score_context(features, w, k, scores, -np.inf)
             table.shifts[k] = scores.max()
             table.sums[k] = 0.0
             for y in range(label_count):
