@@ -282,7 +282,12 @@ def test_learners_that_start_from_nothing_are_refused() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        ("upos.loss=max-margin", "parser.loss=max-margin", 'layers=["upos", "heads"]'),
+        (
+            "upos.loss=max-margin",
+            "parser.loss=max-margin",
+            "parser.c=25",
+            'layers=["upos", "heads"]',
+        ),
         ("parser.trees=non-projective", 'layers=["heads", "deprels"]'),
     ],
     ids=["max-margin", "non-projective"],

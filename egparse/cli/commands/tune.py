@@ -211,7 +211,7 @@ def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
     from egparse.learners.registry import LEARNERS
 
     for task in tasks:
-        learner = getattr(config, task).learner
+        learner = getattr(config, task).algorithm
         if learner in LEARNERS and not LEARNERS[learner].warm_starts:
             raise EgparseError(
                 f"--gap and --passes: expected tasks learned by eg-online, got {task}, learned by "
