@@ -102,7 +102,7 @@ def _of_what_was_run(paper: Paper, found: Found) -> Paper:
     def was_run(section: Section) -> bool:
         return any(not math.isnan(value) for value in _measured(section, found))
 
-    further = [own for own in paper.further if was_run(Section("", "", "", [own]))]
+    further = [own for own in paper.further if was_run(Section("", [own]))]
     sections = [
         one._replace(panels=[own for own in one.panels if any(r.of(found) for r in own.runs)])
         for one in paper.sections
@@ -154,7 +154,7 @@ def _overview(papers: Sequence[Paper], judged: dict[str, list[list[Judgement]]])
     for paper in papers:
         *sections, further = judged[paper.key]
         own = [
-            (f"[{section.place}](#{_anchor(_heading(section))})", verdicts_in_words(judgements))
+            (f"[{section.place}](#{_anchor(section.heading)})", verdicts_in_words(judgements))
             for section, judgements in zip(paper.sections, sections, strict=True)
         ]
         if further:
@@ -166,10 +166,6 @@ def _overview(papers: Sequence[Paper], judged: dict[str, list[list[Judgement]]])
     return "\n\n".join(["## Overview", head, "\n".join(_rows(rows))])
 
 
-def _heading(section: Section) -> str:
-    return f"{section.place}: {section.title}"
-
-
 def _anchor(heading: str) -> str:
     """The anchor that Python-Markdown gives a heading."""
     kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
@@ -178,9 +174,9 @@ def _anchor(heading: str) -> str:
 
 def _section(section: Section, judgements: Sequence[Judgement], name: str, found: Found) -> str:
     says = section.says or " ".join(own.claim.says for own in judgements)
-    parts = [f"### {_heading(section)}", _filled(says)]
+    parts = [f"### {section.heading}", _filled(says)]
     if section.panels:
-        parts.append(f"![{_heading(section)}]({name}.png)")
+        parts.append(f"![{section.heading}]({name}.png)")
     if section.printed is not None:
         parts.append(_printed(section.printed, found))
     if judgements:
