@@ -314,9 +314,11 @@ def figure(value: float, form: str = ".3g") -> str:
 
 
 def _names(first: Runs, second: Runs) -> tuple[str, str]:
-    """The labels; of one contender at two values of C what tells them apart."""
-    if first.label != second.label or first.comparison != second.comparison:
+    """The labels; of one contender what tells its runs apart, the comparison or C."""
+    if first.label != second.label:
         return first.label, second.label
+    if first.comparison != second.comparison:
+        return f"{first.label} of {first.comparison}", f"of {second.comparison}"
     return f"{first.label} at the first C", "at the second"
 
 

@@ -73,14 +73,14 @@ class Quantity(NamedTuple):
     in per cent of the best bound, the primal for each example; ``score``, ``best score``: of the
     validation part; ``test``: the score of the test part; ``c``: the value of C; ``fall``: the most
     that the validation score gets worse from one point to the next. Other names are details of the
-    last model, for each example if ``per_example``. ``over`` takes the least or the greatest number
-    of any seed in place of the mean.
+    last model, in per cent of the examples if ``per_cent``. ``over`` takes the least or the
+    greatest number of any seed in place of the mean.
     """
 
     runs: Runs
     what: What | str
     to: float = 1.0
-    per_example: bool = False
+    per_cent: bool = False
     over: Literal["mean", "least", "greatest"] = "mean"
 
     def value(self, found: Found) -> float:
@@ -127,7 +127,8 @@ class Quantity(NamedTuple):
                 return sign * max(scores)
             case "test":
                 return math.nan if run.test is None else run.test
-        return run.details.get(self.what, math.nan) / (comparison.n if self.per_example else 1)
+        detail = run.details.get(self.what, math.nan)
+        return 100.0 * detail / comparison.n if self.per_cent else detail
 
 
 def _first(run: Curve, by: str, reached: Sequence[bool]) -> float:
@@ -195,7 +196,7 @@ class Combined(NamedTuple):
         if self.how == "sum":
             return math.fsum(values)
         if self.how == "difference":
-            return values[0] - sum(values[1:])
+            return values[0] if math.isinf(values[0]) else values[0] - sum(values[1:])
         known = [value for value in values if not math.isnan(value)]
         return (min if self.how == "least" else max)(known, default=math.nan)
 

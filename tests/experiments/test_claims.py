@@ -219,7 +219,7 @@ def test_other_numbers() -> None:
         Quantity(fast, "passes"): 3.0,
         Quantity(fast, "passes", over="greatest"): 4.0,
         Quantity(fast, "passes", over="least"): 2.0,
-        Quantity(fast, "steps", per_example=True): 2.0,
+        Quantity(fast, "steps", per_cent=True): 200.0,
         Quantity(fast, "last passes"): 3.5,
         Quantity(OF("late", 1), "best score"): 60.0,
         Quantity(OF("late", 1), "fall"): 5.0,

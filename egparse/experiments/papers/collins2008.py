@@ -24,6 +24,7 @@ _SPLITS = Curves("multiclass", "digits", OURS)  # three splits of the digits, fo
 _ONE = Curves("multiclass", "objectives", OURS)  # one split, to a small gap, for objectives
 _PATH = Curves("multiclass", "path", {c: c * N / N_2008 for c in TABLE_2})
 
+_SETTLED = "passes until the error stays within 0.3 points"
 _EACH, _FIRST_THREE, _AT_1 = at(_ONE, *_HIGH), at(_ONE, *_HIGH[:3]), at(_ONE, 1.0)
 
 
@@ -54,16 +55,6 @@ _TABLE_1 = Section(
             )
             for loss in LOSSES
         ],
-        "Log-linear models need fewer passes than max-margin models: O(log 1/ε), not O(1/ε).": [
-            Above(
-                f"{kind}, n = {n}",
-                _proven("max-margin", n, kind),
-                _proven("log-linear", n, kind),
-                name="passes: max-margin > log-linear",
-            )
-            for kind in ("online", "batch")
-            for n in SIZES
-        ],
     },
     printed=Printed(
         ("Loss, n", *(heading for heading, _ in _BOUNDS)),
@@ -84,9 +75,12 @@ _FIGURE_4 = Section(
     "validation error of EG",
     "",
     {
-        "For C of 10 or more convergence is fast, for C = 1 somewhat slower.": [
-            Sooner(f"{own.name}, 1", own("EG"), _ONE("EG", 1.0)) for own in _FIRST_THREE
-        ],
+        "For C of 10 or more convergence is fast, for C = 1 somewhat slower.": above(
+            f"{_SETTLED}: at C = 1 more",
+            at(_SPLITS, *_HIGH[:3]),
+            Quantity(_SPLITS("EG", 1.0), "settled", 0.3),
+            of("EG", "settled", 0.3),
+        ),
         "There is little to choose between C = 10 and C = 1 in validation error.": [
             NoDifference("at the end", _SPLITS("EG", 10.0), _SPLITS("EG", 1.0))
         ],
@@ -101,7 +95,9 @@ _FIGURE_4 = Section(
         panel("EG", [_SPLITS("EG", c) for c in _HIGH[::-1]], "score", 100, (8.5, 16)),
         panel("Enlarged", [_SPLITS("EG", c) for c in (1.0, 10.0)], "score", 200, (9, 12)),
     ],
-    departs="With 7,000 examples errors are higher, and more regularisation is wanted for each.",
+    departs="With 7,000 examples errors are higher, and more regularisation is wanted for each. An "
+    "error has converged once it stays within 0.3 points of its last value. The best C is that of "
+    "L-BFGS, which is run at all six.",
 )
 
 _FIGURE_5 = Section(
@@ -164,7 +160,7 @@ _FIGURE_8 = Section(
             _AT_1, _ANNEALED, "EG", 10.0, 1.0, share=0.8
         ),
         "The annealed strategy gives significantly faster convergence of the error.": above(
-            "passes until the error stays within 0.3 points: EG > 1.25 of annealed",
+            f"{_SETTLED}: EG > 1.25 of annealed",
             at(_SPLITS, 1.0),
             of("EG", "settled", 0.3),
             of(_ANNEALED, "settled", 0.3),
@@ -175,6 +171,7 @@ _FIGURE_8 = Section(
         _primals(1.0, ("EG", _ANNEALED), 50, (0, 0.4)),
         panel("Error", [_SPLITS(one, 1.0) for one in ("EG", _ANNEALED)], "score", 100, (8, 16)),
     ],
+    departs="An error has converged as in Figure 4.",
 )
 
 _PRINTED_PASSES = (
@@ -354,7 +351,8 @@ _FIGURE_11 = Section(
         _primals(1.0, ("EG", _ANNEALED, "L-BFGS"), 200, (0, 0.4)),
         panel("Error", [_SPLITS("EG", BEST), *_LBFGS], "score", 100, (8.5, 14)),
     ],
-    departs="The paper has EG at C = 10, its best.",
+    departs="The paper has EG at C = 10, its best; with 7,000 examples the best C is ten times as "
+    "great.",
 )
 
 _DIGITS = at(_ONE, *_HIGH, name="digits")

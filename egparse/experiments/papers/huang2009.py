@@ -117,7 +117,7 @@ _FIGURE = Section(
     (
         Claim(
             "Of CD, SCGIS and GIS, CD is the fastest by the difference to the optimum (17).",
-            _sooner("CD", "SCGIS", "seconds"),
+            (*_sooner("CD", "SCGIS", "seconds"), *_sooner("CD", "GIS", "seconds")),
         ),
         Claim("SCGIS is second and GIS last.", _sooner("SCGIS", "GIS", "seconds")),
         *(
@@ -142,7 +142,7 @@ _FIGURE = Section(
         ),
         Claim(
             "This is consistent with the tightness of their approximations (14).",
-            (*_sooner("CD", "SCGIS", "passes", _GOALS[1:]), *_sooner("SCGIS", "GIS", "passes")),
+            (*_sooner("CD", "SCGIS", "passes"), *_sooner("SCGIS", "GIS", "passes")),
         ),
         Claim(
             "L-BFGS does not perform well in the beginning.",
@@ -156,12 +156,13 @@ _FIGURE = Section(
             "L-BFGS has fast final convergence.",
             tuple(
                 Above(
-                    curves.comparison,
-                    _final_seconds(_run(curves, "CD")),
+                    f"{curves.comparison}, {label}",
+                    _final_seconds(_run(curves, label)),
                     _final_seconds(_run(curves, "L-BFGS")),
-                    name=f"seconds from {_GOALS[-2]:g} % to {_GOALS[-1]:g} %: CD more than L-BFGS",
+                    name="seconds from 10 % to 1 %: more than L-BFGS",
                 )
                 for curves in _DATA
+                for label in ("CD", "SCGIS", "GIS")
             ),
         ),
     ),
@@ -207,6 +208,7 @@ _FIGURE = Section(
     "does not list its features. The relative difference (17) is drawn in per cent, so 100 is 1; "
     "its L(w*) is computed before the runs, to a certified gap of 0.001 %. Curves of scores are of "
     "the validation part, a tenth of the training data; the test score is that of the last model. "
+    "Goals of scores are within the paper's axes, and such as models of fewer words can reach. "
     "An example (n) is a run of 500 words.",
 )
 
@@ -283,5 +285,6 @@ PAPER = Paper(
     (_TABLE, _FIGURE),
     _SMALLER,
     "C = 1 / sigma² = 0.1. All methods use the same sparse features, in compiled loops; the paper "
-    "extends OpenNLP.",
+    "extends OpenNLP. IIS, which the paper does not run, is judged at 1000 and 300 %, which it "
+    "reaches in its time.",
 )

@@ -69,7 +69,12 @@ _SECTION = Section(
 _SLIDES: dict[str, Said] = {
     "Maximizing Margin": {
         "The perceptron finds weights that separate the data, but does not pick those of the "
-        "greatest margin.": _wider("SVM", "perceptron", 2.0),
+        "greatest margin.": [
+            *above(
+                "the margin of the perceptron above 0", _SEPARABLE, of("perceptron", "margin"), 0.0
+            ),
+            *_wider("SVM", "perceptron", 2.0),
+        ],
         "The error on unseen data is proportional to the inverse of the margin, R² / (γ² |T|).": [
             Linear(
                 f"SVM without slack, {SIZES[0]} to {SIZES[-1]} digits",
