@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -194,18 +194,6 @@ class Combined(NamedTuple):
 
 Value = Quantity | Number | Overtaking | Combined | float
 """A number that is measured, or one that the paper gives."""
-
-
-def parts_of(value: Value | Runs) -> Iterator[Quantity | Number | Runs | float]:
-    """The runs and numbers that a number is made of."""
-    match value:
-        case Combined():
-            for part in value.of:
-                yield from parts_of(part)
-        case Overtaking():
-            yield from (value.first, value.second)
-        case _:
-            yield value
 
 
 def value_of(value: Value, found: Found) -> float:

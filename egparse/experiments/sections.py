@@ -42,9 +42,9 @@ class Printed(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A figure or table of a paper: "Figure 12: ...". ``departs`` says where we differ, in a
-    sentence or two; ``says`` is the caption's claim in one sentence, where that is not what is
-    ``claimed``.
+    """A figure or table of a paper; ``heading`` is its place and title, "Figure 12: ...".
+    ``departs`` says where we differ, in a sentence or two; ``says`` is the caption's claim in one
+    sentence, where that is not what is ``claimed``.
     """
 
     heading: str
@@ -57,7 +57,12 @@ class Section(NamedTuple):
     @property
     def place(self) -> str:
         """The figure or table."""
-        return self.heading.rsplit(": ", 1)[0]
+        return self.heading.partition(": ")[0]
+
+    @property
+    def title(self) -> str:
+        """What it shows; empty for a claim without a figure."""
+        return self.heading.partition(": ")[2]
 
     @property
     def claims(self) -> Sequence[Claim]:

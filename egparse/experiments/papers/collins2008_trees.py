@@ -47,7 +47,7 @@ def _ends(cases: Sequence[Case], labels: Sequence[str]) -> Printed:
 
 
 _FIGURE_12 = Section(
-    "Figure 12: EG, L-BFGS and SGD for log-linear parsers",
+    "Figure 12: Log-linear parsers: EG, L-BFGS and SGD",
     {
         "EG is significantly faster than L-BFGS.": sooner(
             _HIGH, "EG", "L-BFGS", 1.0, 0.1, share=0.8
@@ -157,7 +157,7 @@ _RIVALS = ("EG", "SVM-Struct")
 _SLOW = {label: Quantity(_MARGIN(label, 1.0), "excess") for label in _RIVALS}
 
 _FIGURE_13 = Section(
-    "Figure 13: EG and SVM-Struct for max-margin parsers",
+    "Figure 13: Max-margin parsers: EG and SVM-Struct",
     {
         "EG is considerably faster than SVM-Struct for most C values.": sooner(
             at(_MARGIN, *max_margin.CONSTANTS[1:4]), *_RIVALS, 10.0, 1.0, by="seconds", share=0.8

@@ -79,7 +79,7 @@ _FASTER = "the faster rival more than EG at its best rate and start"
 _MANY = (*_EG, _UNIFORM[0], *_RIVALS)
 
 _FIGURE_4 = Section(
-    "Figure 4: EG, L-BFGS and CG for parsers",
+    "Figure 4: Parsers: EG, L-BFGS and CG",
     {
         "The primal of EG converges faster than those of L-BFGS and CG.": [
             rule

@@ -48,7 +48,7 @@ def _wider(first: str, second: str, factor: float) -> list[Rule]:
 
 
 _SECTION = Section(
-    "Aside: Min error versus max log-likelihood: 1,001 points",
+    "Min error versus max log-likelihood: 1,001 points",
     {
         "w = (-1, 0, 1, 0) makes no error and has log-likelihood -126.9; w = (-1, 7, 1, 0) makes "
         "one and has -1.4.": [
@@ -99,7 +99,7 @@ _SLIDES: dict[str, Said] = {
         "The cost of MIRA's small programs is a sub-optimal optimisation: its margin is not the "
         "greatest.": _wider("SVM", "MIRA", 1.01),
     },
-    "Aside: Min error versus max log-likelihood": {
+    "Min error versus max log-likelihood": {
         "The greatest likelihood is not the least error: even at the cost of mislabelling a few "
         "examples, it gives probability to the correct labels of others.": above(
             "the training error of the log-linear model above that of the SVM",

@@ -1,55 +1,42 @@
-"""The columns, counts and facts of corpora that problems of sentences share."""
+"""What training problems of sentences share: the facts of their data, and their scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from egparse.errors import EgparseError
-from egparse.evaluation.attachment import is_punctuation
+from egparse.evaluation.scores import total
 from egparse.experiments.problems.samples import Sample
-from egparse.features.word_table import Columns, Words
-from egparse.sentences import Sentence
-from egparse.types import Ints, Mask
+from egparse.experiments.problems.setup import Setup
+from egparse.learners.problem import Problem, size
+from egparse.types import Floats, Longs
+
+Counts = Callable[[float], Longs]
+"""A function of the scale: (correct, gold, system) of each sentence."""
 
 
-def facts_of(sample: Sample) -> dict[str, Any]:
-    """The name of the data, and the sentences and words of each part."""
-    facts: dict[str, Any] = {"data": sample.name}
-    for name, part in (
-        ("training", sample.train),
-        ("validation", sample.dev),
-        ("test", sample.test),
-    ):
-        if part:
-            facts[f"{name} sentences"] = len(part)
-            facts[f"{name} words"] = sum(map(len, part))
-    return facts
-
-
-def tagged(columns: Columns, sentences: Sequence[Sentence], predicted: Sequence[str]) -> Words:
-    """Words whose tag columns hold the tags of the corpus, except those of the predicted layers."""
-    words = columns.words([sentence.forms for sentence in sentences])
-    return columns.with_input(words, sentences, predicted)
-
-
-def heads_of(sentences: Sequence[Sentence]) -> list[Ints]:
-    """The heads of each sentence.
-
-    Raises:
-        EgparseError: a word without a head.
+def scored(
+    problem: Problem,
+    sample: Sample,
+    held_out: Counts,
+    compared: Counts,
+    score_name: str,
+    gold_theta: float | Floats,
+    facts: Mapping[str, Any],
+) -> Setup:
+    """A problem of the training sentences, scored in per cent by the counts of the validation part,
+    ``held_out``, and of the part that is ``compared``: the test part, or else the validation part.
     """
-    for sentence in sentences:
-        if not sentence.heads or min(sentence.heads) < 0:
-            raise EgparseError(
-                f"expected a head for every word, got none in: {' '.join(sentence.forms[:8])}"
-            )
-    return [np.array(sentence.heads, dtype=np.int32) for sentence in sentences]
-
-
-def without_punctuation(part: Sequence[Sentence], right: Mask) -> dict[str, float]:
-    """The UAS of words that are no punctuation, as ``eval.pl`` of CoNLL-X counts by default."""
-    counts = np.array([not is_punctuation(form) for own in part for form in own.forms], dtype=bool)
-    return {"without punctuation": 100.0 * float(right[counts].mean()) if counts.any() else 0.0}
+    parts = {"training": sample.train, "validation": sample.dev, "test": sample.test}
+    sizes = {f"{name} sentences": len(part) for name, part in parts.items() if part}
+    words = {f"{name} words": sum(map(len, part)) for name, part in parts.items() if part}
+    return Setup(
+        problem,
+        lambda scale: total(held_out(scale)).f1,
+        score_name,
+        1,
+        gold_theta,
+        {"data": sample.name, **sizes, **words, "weights": size(problem), **facts},
+        (lambda scale: total(compared(scale)).f1) if sample.test else None,
+        compared,
+    )

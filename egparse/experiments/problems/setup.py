@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from egparse.learners.problem import Problem
-from egparse.types import Floats, Ints, Longs, Mask
+from egparse.types import Floats, Longs, Mask
 
 Score = Callable[[float], float]
 """A function of the scale: the score of the model w = scale v, where the problem holds v."""
@@ -48,10 +48,10 @@ class Scaled(NamedTuple):
     scale: float
 
 
-def sentence_counts(right: Mask, starts: Ints | Longs) -> Longs:
-    """(correct, gold, system) of each sentence, whose words begin at ``starts``: what is right of
-    its words, and the number of its words twice.
+def sentence_counts(right: Mask, lengths: Sequence[int]) -> Longs:
+    """(correct, gold, system) of each sentence: what is right of its words, and the number of its
+    words twice.
     """
-    correct = np.add.reduceat(right.astype(np.int64), starts)
-    words = np.diff(np.append(starts, len(right))).astype(np.int64)
+    words = np.asarray(lengths)
+    correct = np.add.reduceat(right.astype(np.int64), np.cumsum(words) - words)
     return np.stack([correct, words, words], axis=1)

@@ -16,31 +16,21 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from egparse.config.sections import TrainConfig
 from egparse.errors import EgparseError
-from egparse.evaluation.bootstrap import f1_of
-from egparse.evaluation.spans import score_spans
 from egparse.experiments.learners.maxent.tron import certified_optimum
+from egparse.experiments.problems.names import tagger
 from egparse.experiments.problems.samples import Corpus, Sample, sample
-from egparse.experiments.problems.sentences import facts_of, tagged
-from egparse.experiments.problems.setup import Scaled, Score, Setup, sentence_counts
+from egparse.experiments.problems.setup import Setup
 from egparse.experiments.request import Request
 from egparse.features.sequence import NEVER
-from egparse.features.tag_dictionary import all_labels
-from egparse.features.templates import compile_templates
-from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.sentences import Sentence
-from egparse.sequences.tagger import Tagger
-from egparse.sequences.task import GOLD_THETA, SequenceExamples, prepare_sequence
-from egparse.training.columns import build_columns
-from egparse.types import Longs
 
 BROWN = "brown/brown.tsv"
 CHUNKS = Corpus("conll2000/train.txt", test="conll2000/test.txt")
@@ -90,70 +80,9 @@ def words_of(found: Sample, layer: str, given: str = "") -> Setup:
     of another that is ``given``.
     """
     texts = (*TEMPLATES, *(text.format(given) for text in TAG_TEMPLATES if given))
-    config = TrainConfig(layers=(layer,))
-    section = replace(getattr(config, layer), templates=texts)
-    if layer == "spans":
-        section = replace(section, scheme="iob2")
-    columns = build_columns(found.train, (layer,), replace(config, **{layer: section}))
-    words, labels = tagged(columns, found.train, (layer,)), columns.labels[layer]
-    count = len(words.form_ids)
-    learner, _, snapshot = prepare_sequence(
-        SequenceExamples(
-            words.values,
-            words.starts,
-            columns.label_numbers(found.train, layer),
-            all_labels(count, len(labels)),
-            len(labels),
-            chosen=np.ones(count, dtype=np.bool_),
-            chains=np.append(np.arange(0, count, RUN), count),
-        ),
-        compile_templates(texts, columns.names, pads=True),
-        lambda problem, _: OnlineEG(problem, EGConfig()),
-        min_count=1,
-        full_row_min_count=NEVER,
-    )
-    problem = learner.problem
-
-    def counter(part: Sequence[Sentence]) -> Callable[[float], Longs]:
-        """(correct, gold, system) of each sentence, as a function of the scale."""
-        read, correct = tagged(columns, part, (layer,)), [getattr(own, layer) for own in part]
-        every = np.array([tag for own in correct for tag in own])
-
-        def counts(scale: float) -> Longs:
-            chosen = Tagger(snapshot(Scaled(scale)), None, (layer,)).choose(read)
-            tags = [labels.strings[number] for number in chosen.tolist()]
-            if layer != "spans":
-                return sentence_counts(np.array(tags) == every, read.starts[:-1])
-            bounds = itertools.pairwise(read.starts.tolist())
-            return score_spans(correct, [tags[first:end] for first, end in bounds]).by_sentence
-
-        return counts
-
-    def scorer(counts: Callable[[float], Longs]) -> Score:
-        """F1 in per cent, which is the accuracy where every word counts."""
-        return lambda scale: float(f1_of(counts(scale).sum(axis=0, keepdims=True).astype(float))[0])
-
-    of_test = counter(found.test)
-
-    @cache
-    def optimum(c: float) -> float:
-        return certified_optimum(problem, 1 / c, _GAP)[1]
-
-    return Setup(
-        problem,
-        scorer(counter(found.dev)),
-        "validation F1 (%)" if layer == "spans" else "validation accuracy (%)",
-        1,
-        GOLD_THETA + float(np.log(len(labels))),
-        {
-            **facts_of(found),
-            "labels": len(labels),
-            "features": len(problem.design().pair_labels),
-        },
-        scorer(of_test),
-        of_test,
-        optimum=optimum,
-    )
+    own = {"templates": texts, "min_count": 1, "full_row_min_count": NEVER, "bigrams": False}
+    setup = tagger(found, layer, RUN, **own)
+    return setup._replace(optimum=cache(lambda c: certified_optimum(setup.problem, 1 / c, _GAP)[1]))
 
 
 def read_brown(path: Path) -> list[Sentence]:
