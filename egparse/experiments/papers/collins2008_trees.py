@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from egparse.experiments.cases import Case, above, at, least, of, sooner, within
 from egparse.experiments.claims import Above, Better, Linear, NoDifference, Sooner, Within, placed
-from egparse.experiments.plans import max_margin, parsing
-from egparse.experiments.plans.parsing import COLD_CONSTANTS, CONSTANTS, PATH_CONSTANTS
+from egparse.experiments.plans import max_margin
+from egparse.experiments.plans.parsing import COLD_CONSTANTS, CONSTANTS, PATH_CONSTANTS, SGD_AT
 from egparse.experiments.quantities import BEST, Combined, Curves, Quantity
 from egparse.experiments.sections import Panel, Printed, Section
 
@@ -212,7 +212,7 @@ _FIGURE_13 = Section(
 TREE_SECTIONS = (_FIGURE_12, _TABLE_3, _FIGURE_13)
 
 _RATES = at(Curves("parsing", "rates"), 10.0, 1.0)
-_BEST_RATE = least([parsing.sgd_at(rate).label for rate in parsing.SGD_RATES], "excess")
+_BEST_RATE = least([one.label for one in SGD_AT], "excess")
 
 
 def _at_most(what: str, power: float, name: str) -> list[Linear]:

@@ -5,7 +5,7 @@ tested elsewhere. Places are titles of slides.
 
 from __future__ import annotations
 
-from egparse.experiments.cases import Case, above, alike, at, better, of, sooner, within
+from egparse.experiments.cases import Case, above, alike, at, better, more, of, sooner, within
 from egparse.experiments.claims import Better, Linear, Rule, Said, Within, placed
 from egparse.experiments.plans.lectures import NO_SLACK, SIZES
 from egparse.experiments.quantities import BEST, Curves, Number, Quantity
@@ -44,7 +44,7 @@ def _computed(w: str, what: str) -> Number:
 
 def _wider(first: str, second: str, factor: float) -> list[Rule]:
     name = f"the margin of {first} more than {factor:g} times that of {second}"
-    return above(name, _SEPARABLE, of(first, "margin"), of(second, "margin"), factor)
+    return more(name, _SEPARABLE, "margin", first, second, factor)
 
 
 _SECTION = Section(
@@ -101,11 +101,9 @@ _SLIDES: dict[str, Said] = {
     },
     "Min error versus max log-likelihood": {
         "The greatest likelihood is not the least error: even at the cost of mislabelling a few "
-        "examples, it gives probability to the correct labels of others.": above(
+        "examples, it gives probability to the correct labels of others.": more(
             "the training error of the log-linear model above that of the SVM",
-            _SHARED,
-            of("log-linear", "training error"),
-            of("SVM", "training error"),
+            *(_SHARED, "training error", "log-linear", "SVM"),
         ),
         "Maximum likelihood and minimum error, here by the SVM, are highly related.": alike(
             _BESTS, "log-linear", "SVM", 1.0
