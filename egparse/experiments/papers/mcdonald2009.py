@@ -48,9 +48,7 @@ def _wider(first: str, second: str, factor: float) -> list[Rule]:
 
 
 _SECTION = Section(
-    "Aside: Min error versus max log-likelihood",
-    "1,001 points",
-    "Of two weight vectors, the one with the better log-likelihood has the worse error.",
+    "Min error versus max log-likelihood: 1,001 points",
     {
         "w = (-1, 0, 1, 0) makes no error and has log-likelihood -126.9; w = (-1, 7, 1, 0) makes "
         "one and has -1.4.": [
@@ -62,6 +60,7 @@ _SECTION = Section(
         ("w", "", "slide", "here"),
         [(w, [what, printed, _computed(w, what)]) for w, what, printed in _PRINTED],
     ),
+    says="Of two weight vectors, the one with the better log-likelihood has the worse error.",
     departs="The slide prints the correct features on both sides of one inequality; its -1 is the "
     "score of the wrong label.",
 )
@@ -100,7 +99,7 @@ _SLIDES: dict[str, Said] = {
         "The cost of MIRA's small programs is a sub-optimal optimisation: its margin is not the "
         "greatest.": _wider("SVM", "MIRA", 1.01),
     },
-    "Aside: Min error versus max log-likelihood": {
+    "Min error versus max log-likelihood": {
         "The greatest likelihood is not the least error: even at the cost of mislabelling a few "
         "examples, it gives probability to the correct labels of others.": above(
             "the training error of the log-linear model above that of the SVM",
