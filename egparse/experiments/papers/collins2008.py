@@ -122,11 +122,8 @@ _FIGURE_5 = Section(
         ],
     },
     [
-        Panel(name, [_ONE("EG", c) for c in constants], "objective", (0, 50), (0, most))
-        for name, constants, most in (
-            ("C = 1000 and 100", _HIGH[:2], 1.0),
-            ("C = 10 and 1", _HIGH[2:], 0.6),
-        )
+        Panel("C = 1000 and 100", [_ONE("EG", c) for c in _HIGH[:2]], "objective", (0, 50), (0, 1)),
+        Panel("C = 10 and 1", [_ONE("EG", c) for c in _HIGH[2:]], "objective", (0, 50), (0, 0.6)),
     ],
 )
 
@@ -410,4 +407,3 @@ PAPER = Paper(
     "paper's 1000, 100, 10 and 1, by which panels and cases are named. Figures have the axes of "
     "the paper, moved where our optimum is another.",
 )
-"""Digits and trees."""

@@ -50,11 +50,11 @@ def _final(label: str) -> ValueAt:
     )
 
 
-def _cost(method: str, which: str, low: str) -> Number:
-    return Number("maxent", ("newton costs", f"{method} {which}", low))
+def _probed(*keys: str) -> Number:
+    return Number("maxent", keys)
 
 
-_LENGTHS = {n: Number("maxent", ("newton costs", "length", n)) for n in BINS}
+_LENGTHS = {n: _probed("newton costs", "length", n) for n in BINS}
 
 
 def _proportional(which: str, power: float, *methods: str) -> list[Rule]:
@@ -62,7 +62,7 @@ def _proportional(which: str, power: float, *methods: str) -> list[Rule]:
     return [
         Linear(
             method.upper(),
-            [(_LENGTHS[n], _cost(method, which, n)) for n in BINS],
+            [(_LENGTHS[n], _probed("newton costs", f"{method} {which}", n)) for n in BINS],
             *(power - 0.25, power + 0.25, name),
         )
         for method in methods
@@ -75,8 +75,9 @@ _ORDERS = {"first": ("O(l)",) * 4, "further": ("O(l)", "O(1)", "O(1)", "O(l)")}
 
 def _cost_rows(which: str, name: str) -> Iterator[tuple[str, Sequence[Value | str]]]:
     yield f"{name}, the paper", ("l", *_ORDERS[which])
-    for low in BINS:
-        yield name, (_LENGTHS[low], *(_cost(method, which, low) for method in METHODS))
+    for n in BINS:
+        costs = [_probed("newton costs", f"{method} {which}", n) for method in METHODS]
+        yield name, (_LENGTHS[n], *costs)
 
 
 _TABLE = Section(
@@ -169,11 +170,6 @@ _FIGURE = Section(
     "example (n) is a run of 500 words.",
 )
 
-
-def _reductions(method: str, passes: str) -> Number:
-    return Number("maxent", ("step reductions", method, passes))
-
-
 _FURTHER = placed(
     {
         "section 2.1": {
@@ -198,7 +194,8 @@ _FURTHER = placed(
             "minima of the loose ones.": [
                 Above(
                     f"{method.upper()}, after {passes} passes of CD",
-                    *(_reductions("cd", passes), _reductions(method, passes)),
+                    _probed("step reductions", "cd", passes),
+                    _probed("step reductions", method, passes),
                     rule="sum of falls over features: of CD above that of the other",
                 )
                 for method in METHODS
