@@ -82,8 +82,6 @@ def _draw_panel(axes: Axes, panel: Panel, found: Found) -> None:
     axes.set_xlabel(_X_LABELS[panel.x])
     axes.set_ylabel(_Y_LABELS.get(panel.y, first.score_name if first else "score"))
     lines = list(_lines(panel, found))
-    if not lines:  # such as scores of a problem without any
-        return
     for line in lines:
         round_, colour = divmod(line.place, len(_PALETTE))
         axes.plot(

@@ -84,7 +84,7 @@ def page(papers: Sequence[Paper], found: Found) -> Page:
     every = [
         _Part(paper, section, [judge(claim, found) for claim in section.claims])
         for paper in papers
-        for section in (*paper.sections, *(Section(c.place, "", "", [c]) for c in paper.further))
+        for section in (*paper.sections, *(Section(c.place, [c]) for c in paper.further))
     ]
     shown = [
         part._replace(section=_with_panels_that_were_run(part.section, found))

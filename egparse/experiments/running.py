@@ -136,9 +136,8 @@ def compare(plan: Plan, request: Request, done: Comparison | None = None) -> Ite
     setup: Setup | None = None
     if done is None:
         setup = plan.problem(request, request.seed)
-        done = Comparison(
-            setup.n, setup.score_name, setup.sign, setup.facts, (), plan.split_by_seed
-        )
+        facts = setup.n, setup.score_name, setup.sign, setup.facts
+        done = Comparison(*facts, split_by_seed=plan.split_by_seed)
     known = {(one.label, one.c, one.seed): one for one in done.curves}
     found, compiled = done._replace(curves=()), False
     for seed in range(request.seed, request.seed + plan.seeds):
@@ -149,18 +148,20 @@ def compare(plan: Plan, request: Request, done: Comparison | None = None) -> Ite
             at_best = is_first or constants[0] == found.best_c(contender.label)
             if plan.seeds_at_best and not at_best:
                 continue
-            keys = [(contender.label, c, seed) for c in constants]
-            if not known.keys() >= {*keys}:
+            curves = [known[key] for c in constants if (key := (contender.label, c, seed)) in known]
+            if is_new := len(curves) < len(constants):
                 if setup is None:
                     setup = plan.problem(request, seed if plan.split_by_seed else request.seed)
                 if not compiled:
                     _compile(plan, setup)
                     compiled = True
+                curves = []
                 for curve in _run_chain(plan, setup, contender, constants, seed, found):
-                    known[curve.label, curve.c, seed] = curve
+                    curves.append(curve)
                     request.tell(_progress_line(curve))
-            found = found._replace(curves=(*found.curves, *(known[key] for key in keys)))
-            yield found
+            found = found._replace(curves=(*found.curves, *curves))
+            if is_new:
+                yield found
 
 
 def _chains(plan: Plan, first_seed: bool) -> Iterator[tuple[Contender, Sequence[float]]]:
@@ -238,9 +239,8 @@ def _trace_path(
     """The curves of a path over C with warm starts, as each C is solved; rates are kept."""
     setup.problem.reset()
     learner: Any = build(contender.learner, setup.problem, config, **contender.options)
-    state = learner.initialise(setup.gold_theta)
+    state, passes = learner.initialise(setup.gold_theta), int(budget.passes)
     for c in constants:
-        passes = int(budget.passes)
         path = PathConfig(c_from=c, c_to=c, gap=budget.gap, iterations=passes, gap_of="primal")
         (solved,) = follow(learner, state, path)
         curve = _begun(contender, replace(config, c=c))
@@ -343,5 +343,5 @@ def _progress_line(curve: Curve) -> str:
     if not curve.points:
         return f"{who}: {curve.stopped}"
     last = curve.points[-1]
-    score = "" if math.isnan(last.score) else f"score {last.score:.2f}; "
-    return f"{who}: {last.passes:.1f} passes, {last.seconds:.1f} s, {score}{curve.stopped}"
+    effort = f"{last.passes:.1f} passes, {last.seconds:.1f} s"
+    return f"{who}: {effort}, score {last.score:.2f}; {curve.stopped}"

@@ -43,4 +43,5 @@ def test_help_names_every_experiment() -> None:
 
 def test_an_error_leaves_no_file(tmp_path: Path) -> None:
     assert "--data DIRECTORY" in complaint("experiment", "dca", "-o", tmp_path / "new")
+    assert "constants > 0" in complaint(f"experiment dca --quick --c 0 -o {tmp_path}/new")
     assert not (tmp_path / "new").exists()

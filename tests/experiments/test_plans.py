@@ -20,7 +20,7 @@ from egparse.experiments.sections import Section
 def sections() -> Iterator[Section]:
     for paper in PAPERS:
         yield from paper.sections
-        yield Section("further", paper.title, "", paper.further)
+        yield Section("further", paper.further)
 
 
 def test_all_that_is_shown_is_run() -> None:
