@@ -12,8 +12,7 @@ import numpy as np
 from egparse.config.sections import TrainConfig
 from egparse.evaluation.spans import score_spans
 from egparse.experiments.problems.samples import Sample
-from egparse.experiments.problems.sentences import Counts, scored
-from egparse.experiments.problems.setup import Scaled, Setup, sentence_counts
+from egparse.experiments.problems.setup import Counts, Scaled, Setup, scored, sentence_counts
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import columns_of, compile_templates
 from egparse.learners.eg.online import EGConfig, OnlineEG

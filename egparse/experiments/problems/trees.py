@@ -11,8 +11,7 @@ import numpy as np
 from egparse.config.sections import ORDER_1, ParserConfig, TrainConfig
 from egparse.evaluation.attachment import is_punctuation
 from egparse.experiments.problems.samples import Sample
-from egparse.experiments.problems.sentences import scored
-from egparse.experiments.problems.setup import Scaled, Setup, sentence_counts
+from egparse.experiments.problems.setup import Scaled, Setup, scored, sentence_counts
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part
 from egparse.parsing.gold_trees import GoldHeads, crossing_arcs, training_pieces
