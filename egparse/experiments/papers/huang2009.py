@@ -174,8 +174,8 @@ _FURTHER = placed(
     {
         "section 2.1": {
             "Parallel updates usually converge more slowly than sequential ones.": (
-                sooner(_DATA, "SCGIS", "GIS", *_GOALS[:2])
-                + sooner(_CHUNKS, "CD", "IIS", *_IIS_GOALS)
+                sooner(_CHUNKS, "CD", "IIS", *_IIS_GOALS)
+                + sooner(_CHUNKS, "SCGIS", "IIS", *_IIS_GOALS)
             )
         },
         "section 3.1": {
