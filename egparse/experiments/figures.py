@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
 from egparse.experiments.quantities import Found
@@ -94,11 +94,8 @@ def _draw_panel(axes: Axes, panel: Panel, found: Found) -> None:
             marker=_MARKERS[colour] if len(line.x) <= _SPARSE else None,
             markersize=3.5,
         )
-    if panel.log_x:
-        axes.set_xscale("log")
-        _label_few_decades(axes)
-    elif max(line.x[-1] for line in lines) > _COUNTED:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if max(line.x[-1] for line in lines) > _COUNTED:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, steps=(1, 2, 5, 10)))
     if panel.y in ("excess", "gap"):
         axes.set_yscale("log")
     else:
@@ -107,9 +104,9 @@ def _draw_panel(axes: Axes, panel: Panel, found: Found) -> None:
         axes.set_ylim(*panel.y_range)
     if panel.x_range is not None:
         axes.set_xlim(*panel.x_range)
-    # beside the axes where there are many: a legend over curves hides them
-    beside: Any = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
-    where = beside if len(lines) > _FEW_LINES else {"loc": "best"}
+    # below the axes where there are many: a legend over curves hides them
+    below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.17), "ncols": 2}
+    where = below if len(lines) > _FEW_LINES else {"loc": "best"}
     axes.legend(framealpha=0.8, handlelength=2.2, **where)
 
 
@@ -159,14 +156,3 @@ def _range(lines: Sequence[_Line], y: str) -> tuple[float, float]:
         low, high = (low, every[-1]) if rising else (every[0], high)
     margin = 0.06 * (high - low) + 1e-9
     return low - margin, high + margin
-
-
-def _label_few_decades(axes: Axes) -> None:
-    """Label 1, 2 and 5 times each power of ten where these labels are few, in place of all
-    multiples, which overlap.
-    """
-    low, high = axes.get_xlim()
-    if low > 0 and high < 100 * low:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())

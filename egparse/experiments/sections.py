@@ -27,7 +27,6 @@ class Panel(NamedTuple):
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     x: Literal["passes", "seconds"] = "passes"
-    log_x: bool = False
     primal_alone: Sequence[str] = ()
 
 
