@@ -83,9 +83,6 @@ def test_certificate_of_every_smooth_loss(method: str, beta: float, gamma: float
         assert certificate.primal == pytest.approx(primal(w))
         slope = approx_fprime(w, primal, 1e-7)
         np.testing.assert_allclose(state.kept.gradient, slope, atol=1e-4)
-        assert certificate.details["gradient_norm"] == pytest.approx(
-            np.linalg.norm(slope), abs=1e-3
-        )
         problem.v[:] = w
 
 
@@ -117,7 +114,6 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
     )
     np.testing.assert_array_equal(points[-1], reached)
     assert learner.certificate(state).effective_iterations == calls
-    assert learner.certificate(state).details["steps"] == 8
 
 
 def test_an_interrupted_evaluation_is_taken_up_again() -> None:

@@ -262,9 +262,9 @@ REFUSED = [
     (
         "upos",
         ["upos.options.every_step=true"],
-        "the learner eg-online are: published, eta, search, relaxation, growth, curvature, "
-        "max_halvings, round_fraction, prioritise_below_gain, visit_cost, min_visit_probability, "
-        "anneal_hold, order, start, restart_eta, largest_eta, exact",
+        "the learner eg-online are: eta, search, relaxation, growth, curvature, max_halvings, "
+        "round_fraction, prioritise_below_gain, visit_cost, min_visit_probability, anneal_hold, "
+        "published, order, start, exact",
     ),
 ]
 

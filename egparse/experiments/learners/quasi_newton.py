@@ -26,15 +26,17 @@ from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.dual import require_positive_c
 from egparse.learners.learner import Certificate, Learner, LearnerConfig, UnscaledState
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem, read, size, squared_norm, write
-from egparse.learners.sgd import Arrays, copies
+from egparse.learners.sgd import copies
 from egparse.learners.shards.cocoa import Transport
 from egparse.types import Floats
 
 Method = Literal["L-BFGS-B", "CG"]
 
+_TOLERANCE = 1e-10  # steps end at this relative gap, or at the relative rounding of v
 _SETTLED = 1e-3
 """An optimiser that finds no further step has come to the rounding of v below this relative gap,
 and has failed above it.
@@ -43,15 +45,9 @@ and has failed above it.
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewtonConfig(LearnerConfig):
-    """``memory`` is the number of corrections that L-BFGS keeps. Steps end at a relative gap of
-    ``tolerance``, or of the relative rounding of v if that is greater.
-
-    Raises:
-        ConfigError: a loss without a gradient, or a value out of range.
-    """
+    """Of a differentiable loss with C > 0; conjugate gradient has no ``memory``."""
 
     memory: Annotated[int, Interval(ge=1, le=1000), "corrections that L-BFGS keeps"] = 10
-    tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-10
     method: Method = "L-BFGS-B"
 
     def __post_init__(self) -> None:
@@ -60,23 +56,15 @@ class QuasiNewtonConfig(LearnerConfig):
                 f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
                 f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
             )
-        if not self.c > 0:
-            raise ConfigError(f"expected c > 0, got c = {self.c}")
+        require_positive_c(self.method, self)
 
 
 class Evaluation(NamedTuple):
-    """P and its gradient at w, and P - D."""
+    """P and its gradient at w."""
 
     w: Floats
     value: float
     gradient: Floats
-    gap: float
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a fraction of the dual value."""
-        dual = abs(self.value - self.gap)
-        return self.gap / dual if dual else (math.inf if self.gap else 0.0)
 
 
 @dataclass
@@ -88,7 +76,6 @@ class QuasiNewtonState(UnscaledState):
     kept: Evaluation
     optimiser: _Optimiser
     evaluations: int = 1
-    steps: int = 0
     finished: bool = False
 
 
@@ -105,7 +92,7 @@ class QuasiNewton(Learner):
         self._twin = problem.with_own_weights()
         # the optimiser compares values, in which a gap smaller than their rounding is invisible
         rounding = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
-        self._tolerance = max(config.tolerance, rounding)
+        self._tolerance = max(_TOLERANCE, rounding)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
         """w = 0, whatever ``gold_theta``, and a first evaluation there."""
@@ -125,14 +112,14 @@ class QuasiNewton(Learner):
         if reason:  # once more from the kept point, without curvature
             state.optimiser = _Optimiser(state.kept.w, self.config)
             state.finished = bool(self._step(state))
-        if not state.finished:
-            state.steps += 1
-            state.finished = state.kept.relative_gap <= self._tolerance
-        elif state.kept.relative_gap > _SETTLED:
+        write(self.problem, state.kept.w)
+        gap = self.certificate(state).relative_gap
+        if state.finished and gap > _SETTLED:
             raise EgparseError(
                 f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
-                f"got none at {state.kept.relative_gap:.3g} ({reason})"
+                f"got none at {gap:.3g} ({reason})"
             )
+        state.finished |= gap <= self._tolerance
         if state.finished:
             state.optimiser.stop()
 
@@ -145,49 +132,50 @@ class QuasiNewton(Learner):
         state.optimiser, state.finished = _Optimiser(state.kept.w, self.config), False
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
-        """Primal, the dual value that the gradient proves, and effort in passes; the details hold
-        |g| and the number of steps.
-        """
-        kept, norm = state.kept, float(np.linalg.norm(state.kept.gradient))
-        details = {"gradient_norm": norm, "steps": float(state.steps)}
-        return Certificate(
-            kept.value, kept.value - kept.gap, float(state.evaluations), self.config.c, details
-        )
+        """Primal, the dual value that the gradient proves, and effort in passes."""
+        value, gradient, c = state.kept.value, state.kept.gradient, self.config.c
+        dual = value - float(gradient @ gradient) / (2 * c)
+        return Certificate(value, dual, float(state.evaluations), c)
 
     def _step(self, state: QuasiNewtonState) -> str:
         """Answer the optimiser until it accepts a step; the reason if it ends instead."""
-        last, kind = state.kept, ""
-        while kind != "accepted":
+        last = state.kept
+        while True:
             kind, w = state.optimiser.request()
             if kind not in ("point", "accepted"):
-                break
+                return kind
             known = [own for own in (last, state.kept) if np.array_equal(own.w, w)]
             state.evaluations += not known
             last = known[0] if known else self._evaluate(w)
             state.optimiser.answer(last)
-        else:
-            state.kept, kind = last, ""
-        write(self.problem, state.kept.w)
-        return kind
+            if kind == "accepted":
+                state.kept = last
+                return ""
 
     def _evaluate(self, w: Floats) -> Evaluation:
         """P and its gradient at w, rounded to the precision of v; sets v to w."""
-        problem, twin, config, loss = self.problem, self._twin, self.config, self.config.loss
+        problem, config = self.problem, self.config
         write(problem, w)
-        value = config.c / 2 * squared_norm(problem)
-        if self.calls is not None:
-            total, gathered = gather_from(self.calls, problem, loss)
-            value, gradient = value + total, config.c * read(problem) + gathered
+        value, gradient = config.c / 2 * squared_norm(problem), config.c * read(problem)
+        if self.calls is None:
+            value, of_losses = gradient_of(problem, config.loss, self._twin, value)
+            gradient += of_losses
         else:
-            value = add_gradient(problem, loss, twin, value)
-            gradient = config.c * read(problem) + read(twin)
+            shards = self.calls.call("run", (gradient_of, copies(problem), config.loss))
+            value += sum(loss for loss, _ in shards)
+            gradient += sum(of_losses.astype(np.float64) for _, of_losses in shards)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
             raise EgparseError(f"{config.method}: expected a finite objective, got {value}")
-        return Evaluation(w, value, gradient, float(gradient @ gradient) / (2 * config.c))
+        return Evaluation(w, value, gradient)
 
 
-def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0) -> float:
-    """``total`` and the sum of the losses at w = v; v of ``twin`` becomes the gradient."""
+def gradient_of(
+    problem: Problem, loss: Loss, twin: Problem | None = None, total: float = 0.0
+) -> tuple[float, Floats]:
+    """``total`` and the sum of the losses at w = v, and its gradient, flat, in the precision of v;
+    ``twin`` is room for it.
+    """
+    twin = problem.with_own_weights() if twin is None else twin
     twin.reset()
     room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
     for i in range(len(problem.part_starts) - 1):
@@ -196,26 +184,7 @@ def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0
         total += loss.value(problem, i, scores, expected)
         expected -= problem.gold(i)
         twin.add(i, expected)
-    return total
-
-
-def gather_from(calls: Transport, problem: Problem, loss: Loss) -> tuple[float, Floats]:
-    """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
-    total, gradient = 0.0, np.zeros(size(problem))
-    for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):
-        total += of_shard
-        gradient += np.concatenate([array.reshape(-1) for array in arrays])
-    return total, gradient
-
-
-def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
-    """The sum of the losses of a problem at w = v, and its gradient."""
-    twin = problem.with_own_weights()
-    return add_gradient(problem, loss, twin), list(twin.vectors())
-
-
-class _Stop(Exception):
-    """Raised in the optimiser's thread to leave SciPy's loop."""
+    return total, np.concatenate([array.reshape(-1) for array in twin.vectors()])
 
 
 class _Optimiser:
@@ -232,21 +201,21 @@ class _Optimiser:
             requests.put((kind, w.copy()))
             answer = answers.get()
             if answer is None:
-                raise _Stop
+                raise InterruptedError  # which leaves SciPy's loop
             return answer.value, answer.gradient
 
         def accepted(intermediate_result: OptimizeResult) -> None:  # SciPy requires this name
             exchange("accepted", intermediate_result.x)
 
-        def work(w: Floats, method: Method) -> None:
+        def work() -> None:
             try:
-                settings = {"method": method, "callback": accepted, "options": options}
-                found = minimize(lambda w: exchange("point", w), w, jac=True, **settings)
-                requests.put((str(found.message), w))
+                settings = {"method": config.method, "callback": accepted, "options": options}
+                found = minimize(lambda w: exchange("point", w), start, jac=True, **settings)
+                requests.put((str(found.message), start))
             except Exception as error:
-                requests.put((f"{type(error).__name__}: {error}", w))
+                requests.put((f"{type(error).__name__}: {error}", start))
 
-        Thread(target=work, args=(start.copy(), config.method), daemon=True).start()
+        Thread(target=work, daemon=True).start()
         self._requests, self._answers = requests, answers
         self._pending: tuple[str, Floats] | None = None
         self.stop = weakref.finalize(self, answers.put, None)

@@ -23,8 +23,7 @@ from learners.shards.test_cocoa import (
 )
 from learners.small_problems import FAMILY, trees
 
-from egparse.experiments.learners.exact_dca import ExactDCA, ExactDCAConfig
-from egparse.learners.dca import DCAConfig
+from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import Problem, read
 from egparse.learners.sdca import SDCAConfig
 from egparse.learners.shards.cocoa import (
@@ -58,14 +57,12 @@ def locals_of(learner: ShardedDCA) -> list[LocalDCA]:
 
 
 @problems
-@pytest.mark.parametrize("subproblem", ["linearised", "exact"])
-def test_one_shard_is_the_learner_itself(name: str, subproblem: Any) -> None:
-    config = ExactDCAConfig(c=C, subproblem=subproblem)
-    alone = ExactDCA(PROBLEMS[name](), config)
+def test_one_shard_is_the_learner_itself(name: str) -> None:
+    alone = DCA(PROBLEMS[name](), CONFIG)
     plain = alone.initialise()
-    learner, state = begun(PROBLEMS[name](), config, 1, rounds=3)
+    learner, state = begun(PROBLEMS[name](), CONFIG, 1, rounds=3)
     for one in locals_of(learner):  # whose seeds differ
-        one._now.generator = np.random.default_rng(config.seed)
+        one._now.generator = np.random.default_rng(CONFIG.seed)
     for _ in range(3):
         alone.iterate(plain)
         learner.iterate(state)
