@@ -246,8 +246,8 @@ REFUSED = [
     ("upos", ["upos.learner=cd"], "--set upos.bigrams=false"),
     (
         "upos",
-        ["upos.learner=cd", "upos.bigrams=false", "upos.options.lambda=1"],
-        "options.lambda: unknown option .* of the learner cd are: gamma",
+        ["upos.learner=lbfgs", "upos.options.lambda=1"],
+        "options.lambda: unknown option .* of the learner lbfgs are: memory",
     ),
     (
         "upos",
@@ -256,8 +256,8 @@ REFUSED = [
     ),
     (
         "upos",
-        ["upos.learner=cd", "upos.bigrams=false", "upos.options.gamma=2"],
-        "options.gamma: expected a number from 1e-9, below 0.5, got 2",
+        ["upos.learner=lbfgs", "upos.options.memory=0"],
+        "options.memory: expected an integer from 1 to 1000, got 0",
     ),
     (
         "upos",

@@ -96,8 +96,13 @@ class BatchEG(DualLearner):
         """
         before, old, halving = state.dual, state.theta, self.config.rate == "halving"
         gradient = np.empty_like(old)
-        for i in range(self.n):
-            gradient[self._parts_of(i)] = self._gradient(state, i)
+        for i in range(self.n):  # s / C + gamma cost - theta / beta
+            parts = self._parts_of(i)
+            gradient[parts] = self.problem.scores(i) * (1.0 / state.c)
+            if self.loss.gamma:
+                gradient[parts] += self.loss.gamma * self.problem.cost(i)
+            if self.loss.differentiable:
+                gradient[parts] -= old[parts] / self.loss.beta
         rounding = self._rounding * (1 + abs(state.value) + state.squared_norm / (2 * state.c))
         for _ in range(_MOST_RATES if halving else 1):
             theta = old + state.eta * gradient
@@ -121,15 +126,6 @@ class BatchEG(DualLearner):
         """Change targets, and with them v; alpha stays."""
         super().retarget(state, targets)
         state.value, state.squared_norm = self._rebuild(state.theta)
-
-    def _gradient(self, state: EGBatchState, i: int) -> Floats:
-        """s / C + gamma cost - theta / beta."""
-        gradient = self.problem.scores(i) * (1.0 / state.c)
-        if self.loss.gamma:
-            gradient += self.loss.gamma * self.problem.cost(i)
-        if self.loss.differentiable:
-            gradient -= state.theta[self._parts_of(i)] / self.loss.beta
-        return gradient
 
     def _rebuild(self, theta: Floats) -> tuple[float, float]:
         """Set v = sum_i F_i' (z_i - mu_i) at the marginals of theta; return (sum of H / beta +

@@ -17,9 +17,10 @@ import math
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from annotated_types import Interval
@@ -34,9 +35,8 @@ from egparse.learners.sgd import copies
 from egparse.learners.shards.cocoa import Transport
 from egparse.types import Floats
 
-Method = Literal["L-BFGS-B", "CG"]
-
 _TOLERANCE = 1e-10  # steps end at this relative gap, or at the relative rounding of v
+_NO_LIMIT = np.iinfo(np.int32).max
 _SETTLED = 1e-3
 """An optimiser that finds no further step has come to the rounding of v below this relative gap,
 and has failed above it.
@@ -48,15 +48,14 @@ class QuasiNewtonConfig(LearnerConfig):
     """Of a differentiable loss with C > 0; conjugate gradient has no ``memory``."""
 
     memory: Annotated[int, Interval(ge=1, le=1000), "corrections that L-BFGS keeps"] = 10
-    method: Method = "L-BFGS-B"
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
             raise ConfigError(
-                f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
+                "L-BFGS and CG expect a differentiable loss (0 < beta < inf, gamma >= 0), "
                 f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
             )
-        require_positive_c(self.method, self)
+        require_positive_c("L-BFGS and CG", self)
 
 
 class Evaluation(NamedTuple):
@@ -80,9 +79,10 @@ class QuasiNewtonState(UnscaledState):
 
 
 class QuasiNewton(Learner):
-    """SciPy's L-BFGS-B (without bounds) or CG, one accepted step an ``iterate``."""
+    """SciPy's L-BFGS-B, without bounds, one accepted step an ``iterate``."""
 
-    config_type: type[QuasiNewtonConfig] = QuasiNewtonConfig
+    config_type = QuasiNewtonConfig
+    method: ClassVar[str] = "L-BFGS-B"
 
     def __init__(self, problem: Problem, config: QuasiNewtonConfig) -> None:
         super().__init__(problem)
@@ -97,7 +97,7 @@ class QuasiNewton(Learner):
     def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
         """w = 0, whatever ``gold_theta``, and a first evaluation there."""
         kept = self._evaluate(np.zeros(size(self.problem)))
-        return QuasiNewtonState(kept, _Optimiser(kept.w, self.config))
+        return QuasiNewtonState(kept, self._optimiser(kept.w))
 
     def iterate(self, state: QuasiNewtonState) -> None:
         """The evaluations up to the next accepted step; none once it has ``finished``.
@@ -110,13 +110,13 @@ class QuasiNewton(Learner):
             return
         reason = self._step(state)
         if reason:  # once more from the kept point, without curvature
-            state.optimiser = _Optimiser(state.kept.w, self.config)
+            state.optimiser = self._optimiser(state.kept.w)
             state.finished = bool(self._step(state))
         write(self.problem, state.kept.w)
         gap = self.certificate(state).relative_gap
         if state.finished and gap > _SETTLED:
             raise EgparseError(
-                f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
+                f"{self.method}: expected steps down to a relative gap of {_SETTLED:g}, "
                 f"got none at {gap:.3g} ({reason})"
             )
         state.finished |= gap <= self._tolerance
@@ -129,13 +129,19 @@ class QuasiNewton(Learner):
         state.optimiser.stop()
         state.evaluations += 1
         state.kept = self._evaluate(state.kept.w)
-        state.optimiser, state.finished = _Optimiser(state.kept.w, self.config), False
+        state.optimiser, state.finished = self._optimiser(state.kept.w), False
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
         """Primal, the dual value that the gradient proves, and effort in passes."""
         value, gradient, c = state.kept.value, state.kept.gradient, self.config.c
         dual = value - float(gradient @ gradient) / (2 * c)
         return Certificate(value, dual, float(state.evaluations), c)
+
+    def _optimiser(self, start: Floats) -> _Optimiser:
+        options: dict[str, Any] = {"maxiter": _NO_LIMIT, "gtol": 0.0}
+        if self.method == "L-BFGS-B":
+            options |= {"maxcor": self.config.memory, "maxfun": _NO_LIMIT, "ftol": 0.0}
+        return _Optimiser(start, method=self.method, options=options)
 
     def _step(self, state: QuasiNewtonState) -> str:
         """Answer the optimiser until it accepts a step; the reason if it ends instead."""
@@ -165,8 +171,14 @@ class QuasiNewton(Learner):
             value += sum(loss for loss, _ in shards)
             gradient += sum(of_losses.astype(np.float64) for _, of_losses in shards)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
-            raise EgparseError(f"{config.method}: expected a finite objective, got {value}")
+            raise EgparseError(f"{self.method}: expected a finite objective, got {value}")
         return Evaluation(w, value, gradient)
+
+
+class ConjugateGradient(QuasiNewton):
+    """SciPy's conjugate gradient."""
+
+    method = "CG"
 
 
 def gradient_of(
@@ -190,10 +202,7 @@ def gradient_of(
 class _Optimiser:
     """SciPy's optimiser from a point, in a thread that ends with this object."""
 
-    def __init__(self, start: Floats, config: QuasiNewtonConfig) -> None:
-        options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
-        if config.method == "L-BFGS-B":
-            options |= {"maxcor": config.memory, "maxfun": np.iinfo(np.int32).max, "ftol": 0.0}
+    def __init__(self, start: Floats, **settings: Any) -> None:
         # the thread refers to the queues only, so that this object can be collected
         requests, answers = SimpleQueue[tuple[str, Floats]](), SimpleQueue[Any]()
 
@@ -209,8 +218,8 @@ class _Optimiser:
 
         def work() -> None:
             try:
-                settings = {"method": config.method, "callback": accepted, "options": options}
-                found = minimize(lambda w: exchange("point", w), start, jac=True, **settings)
+                ask = partial(exchange, "point")
+                found = minimize(ask, start, jac=True, callback=accepted, **settings)
                 requests.put((str(found.message), start))
             except Exception as error:
                 requests.put((f"{type(error).__name__}: {error}", start))
@@ -231,16 +240,3 @@ class _Optimiser:
         """Answer the last request, so that the optimiser continues."""
         self._pending = None
         self._answers.put(evaluation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConjugateGradientConfig(QuasiNewtonConfig):
-    """The settings of conjugate gradient."""
-
-    method: Method = "CG"
-
-
-class ConjugateGradient(QuasiNewton):
-    """Conjugate gradient."""
-
-    config_type = ConjugateGradientConfig
