@@ -88,7 +88,7 @@ class Row(NamedTuple):
 
 
 def arc_factored(name: str, trees: Trees, learner: str, *settings: str) -> Row:
-    """A row of the first order."""
+    """A row of the first order, log-linear unless the settings say otherwise."""
     return Row(
         name,
         "arc-factored",
@@ -96,7 +96,7 @@ def arc_factored(name: str, trees: Trees, learner: str, *settings: str) -> Row:
         "none",
         False,
         learner,
-        ("parser.order=1", f"parser.trees={trees}", *settings),
+        ("parser.order=1", f"parser.trees={trees}", *LOG_LINEAR_ARCS, *settings),
     )
 
 
@@ -109,8 +109,9 @@ def second_order(
     labels: bool = True,
     learner: str = "DCA",
 ) -> Row:
-    """A row over the arcs that a pruner leaves."""
+    """A row over the arcs that a pruner leaves; by DCA, unless the settings say otherwise."""
     chosen = (
+        *DCA,
         "parser.order=2",
         f"parser.trees={trees}",
         f"parser.inference={kind}",
@@ -121,13 +122,28 @@ def second_order(
     return Row(name, kind, trees, pairs, labels, learner, (*chosen, *settings))
 
 
+LOG_LINEAR_ARCS = (
+    "parser.loss=log-linear",
+    "parser.c=25",
+    "parser.anneal_from=75",
+    "parser.mbr_scale=1.5",
+)
 PAIRS: tuple[Pairs, ...] = ("none", "siblings", "grandparents", "both")
-EG = ("parser.learner=eg-online", "parser.c=25", "parser.stop.iterations=14")
+DCA = ("parser.learner=dca", "parser.c=50")
+EG = (
+    "parser.learner=eg-online",
+    "parser.loss=log-linear",
+    "parser.c=25",
+    "parser.anneal_from=0",
+    "parser.stop.iterations=14",
+)
 
 ROWS = (
     arc_factored("arcs-eg", "projective", "EG"),
     arc_factored("arcs-eg-non-projective", "non-projective", "EG"),
-    arc_factored("arcs-dca", "projective", "DCA, gamma 0", "parser.learner=dca", "parser.c=25"),
+    arc_factored(
+        "arcs-dca", "projective", "DCA, gamma 0", "parser.learner=dca", "parser.anneal_from=0"
+    ),
     *(
         second_order(
             f"{'arcs' if pairs == 'none' else pairs}-{suffix}", "exact", pairs, labels=labels

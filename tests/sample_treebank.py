@@ -22,7 +22,7 @@ from egparse.training.run import train
 CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 
 SECOND_ORDER = (
-    "parser.order=2", "parser.bits=16", "parser.c=50", "parser.stop.iterations=3",
+    "parser.order=2", "parser.bits=16", "parser.c=20", "parser.stop.iterations=3",
     "pruner.bits=16", "pruner.c=2", "pruner.stop.iterations=3",
 )  # fmt: skip
 """What makes ``quick`` train a second-order parser, also in seconds."""

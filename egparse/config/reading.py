@@ -129,7 +129,7 @@ def _check_learner(learning: LearningConfig, key: str, section: str) -> None:
         if option in ("c", "seed", "loss") or of_eg:
             setting = option if option == "seed" else f"{section}.{option}"
             raise ConfigError(f"{key}.options.{option}: expected the setting {setting} instead")
-    learner = learning.learner
+    learner = learning.algorithm
     if learner not in LEARNERS:
         raise ConfigError(
             f"{key}.learner: expected a learner among {', '.join(LEARNERS)}, got {shown(learner)}"
@@ -233,7 +233,7 @@ def _without_effect(config: TrainConfig, section: str, key: str) -> Iterator[str
     """Why a setting has no effect beside the others, if so."""
     settings, parser = getattr(config, section), config.parser
     only = about(type(settings), key)["meaning"].partition(": ")[0]
-    learner = getattr(settings, "learner", DEFAULT_LEARNER)
+    learner = getattr(settings, "algorithm", DEFAULT_LEARNER)
     if only == "eg-online" and learner != DEFAULT_LEARNER:
         yield f"expected learner = {DEFAULT_LEARNER!r}, whose setting it is, got {learner!r}"
     if isinstance(settings, LearningConfig) and key == "c" and not LEARNERS[learner].regularised:

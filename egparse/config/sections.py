@@ -71,7 +71,9 @@ class LearningConfig(Section):
     """The settings that every task has: its learner, its loss and its regularisation."""
 
     learner: str = setting(
-        DEFAULT_LEARNER, "learning algorithm; egparse train --list-learners names them"
+        DEFAULT_LEARNER,
+        "learning algorithm; egparse train --list-learners names them; auto: eg-online, but dca "
+        "for a parser of order 2 by loopy inference",
     )
     options: Mapping[str, bool | int | float | str] = field(
         default_factory=dict,
@@ -80,8 +82,7 @@ class LearningConfig(Section):
     loss: Loss = setting(
         "auto",
         "loss; auto: log-linear, but max-margin for mira, n-slack and frank-wolfe, "
-        "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser of order 2 by "
-        "dca",
+        "perceptron for perceptron, and softmax-margin with gamma = 4 for a parser by any other",
     )
     beta: Beta | None = setting(None, "beta of the loss family, instead of that of the named loss")
     gamma: NonNegative | None = setting(
@@ -91,6 +92,11 @@ class LearningConfig(Section):
     anneal_from: NonNegative = setting(0.0, "eg-online: C of the first pass, if greater than c")
     anneal_decay: Share = setting(0.7, "eg-online: factor by which C approaches c at each pass")
     stop: StopConfig = StopConfig()
+
+    @property
+    def algorithm(self) -> str:
+        """The learner, "auto" being that of exact inference."""
+        return DEFAULT_LEARNER if self.learner == AUTO else self.learner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -290,18 +296,18 @@ class ParserConfig(LearningConfig):
         built_in.ARC_LABEL_CLASS_TEMPLATES,
         "order 2: templates of labelled arcs for each table of word classes",
     )
-    learner: str = "dca"
-    c: Constant = 50.0
+    learner: str = AUTO
+    c: Constant = 28.0
+    anneal_from: NonNegative = 84.0
+    anneal_decay: Share = 0.4
     stop: StopConfig = StopConfig(iterations=8)
 
 
 ORDER_1 = ParserConfig(
     order=1,
     bits=22,
-    mbr_scale=1.5,
-    learner=DEFAULT_LEARNER,
-    c=25.0,
-    anneal_from=75.0,
+    c=12.5,
+    anneal_from=37.5,
     anneal_decay=0.3,
     stop=StopConfig(),
 )

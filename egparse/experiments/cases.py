@@ -1,4 +1,4 @@
-"""Rules and panels that are the same for several values of C, or for several comparisons."""
+"""Rules that are the same for several values of C, or for several comparisons."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from egparse.experiments.claims import Above, Better, Goal, NoDifference, Rule, Sooner, Within
 from egparse.experiments.quantities import Combined, Curves, Quantity, Runs, Value
-from egparse.experiments.sections import Height, Panel
 
 
 class Case(NamedTuple):
@@ -66,21 +65,14 @@ def sooner(
 
 def better(cases: Iterable[Case], first: str, second: str, as_they_end: bool = False) -> list[Rule]:
     """One contender better than another."""
-    return [Better(case.name, case(first), case(second), as_they_end) for case in cases]
+    return [Better(own.name, own(first), own(second), as_they_end) for own in cases]
 
 
 def alike(
-    cases: Iterable[Case],
-    first: str,
-    second: str,
-    margin: float = 0.5,
-    *,
-    as_they_end: bool = False,
+    cases: Iterable[Case], first: str, second: str, margin: float = 0.5, as_they_end: bool = False
 ) -> list[Rule]:
     """Two contenders whose scores hardly differ."""
-    return [
-        NoDifference(case.name, case(first), case(second), margin, as_they_end) for case in cases
-    ]
+    return [NoDifference(own.name, own(first), own(second), margin, as_they_end) for own in cases]
 
 
 def above(
@@ -88,6 +80,19 @@ def above(
 ) -> list[Rule]:
     """One number above another."""
     return [Above(own.name, _in(own, first), _in(own, second), factor, name) for own in cases]
+
+
+def more(
+    name: str,
+    cases: Iterable[Case],
+    what: str,
+    first: str,
+    second: str,
+    factor: float = 1.0,
+    to: float = 1.0,
+) -> list[Rule]:
+    """The same number of two contenders, above that of the second."""
+    return above(name, cases, of(first, what, to), of(second, what, to), factor)
 
 
 def within(
@@ -103,14 +108,3 @@ def within(
         Within(own.name, _in(own, first), _in(own, second), difference, ratio, name)
         for own in cases
     ]
-
-
-def panel(
-    title: str,
-    runs: Sequence[Runs],
-    y: Height,
-    passes: float | None = None,
-    heights: tuple[float, float] | None = None,
-) -> Panel:
-    """Lines over up to so many passes."""
-    return Panel(title, runs, y, x_range=None if passes is None else (0.0, passes), y_range=heights)

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from egparse.errors import ConfigError, EgparseError
-from egparse.experiments import page as pages
-from egparse.experiments.claims import Verdict, judge
+from egparse.experiments.claims import Verdict
 from egparse.experiments.figures import draw
+from egparse.experiments.page import page
 from egparse.experiments.papers import (
     collins2008,
     globerson2007,
@@ -31,7 +32,6 @@ from egparse.experiments.plans import (
     second_order,
 )
 from egparse.experiments.quantities import Found
-from egparse.experiments.record import Comparison
 from egparse.experiments.request import Request
 from egparse.experiments.running import Experiment, compare
 from egparse.experiments.store import Results, encoded, machine, read_results, versions
@@ -62,13 +62,6 @@ PAGE = "index.md"
 """The name of the page, which lies beside its figures and numbers."""
 
 
-class Report(NamedTuple):
-    """What was written: the page, and each claim with its verdict."""
-
-    page: Path
-    verdicts: Sequence[tuple[str, Verdict]]
-
-
 def perform(name: str, request: Request, directory: Path) -> Results:
     """Run an experiment, or go on with one that was interrupted, and write its numbers after each
     run.
@@ -82,48 +75,37 @@ def perform(name: str, request: Request, directory: Path) -> Results:
         request.file(needed)  # report missing files before anything is computed
     path = directory / f"{name}.json"
     results = _begun(path, name, _made(request))
-    before, begun = results.seconds, time.process_time()
+    before = results.seconds - time.process_time()
     directory.mkdir(parents=True, exist_ok=True)
 
-    def write(so_far: Results) -> Results:
-        so_far = so_far._replace(seconds=before + time.process_time() - begun)
-        write_atomically(path, encoded(name, so_far))
-        return so_far
+    def written(results: Results) -> Results:
+        results = results._replace(seconds=before + time.process_time())
+        write_atomically(path, encoded(name, results))
+        return results
 
     for key, plan in experiment.plans.items():
-
-        def keep(found: Comparison, key: str = key) -> None:
-            nonlocal results
-            results = write(results._replace(comparisons={**results.comparisons, key: found}))
-
         request.tell(f"{name}: {key}")
-        compare(plan, request, results.comparisons.get(key), keep)
+        for found in compare(plan, request, results.comparisons.get(key)):
+            results = written(results._replace(comparisons={**results.comparisons, key: found}))
     for key, probe in experiment.probes.items():
         if key not in results.numbers:
             request.tell(f"{name}: {key}")
-            results = write(results._replace(numbers={**results.numbers, key: probe(request)}))
-    write(results._replace(finished=True))
+            results = written(results._replace(numbers={**results.numbers, key: probe(request)}))
+    written(results._replace(finished=True))
     return read_results(path, name)
 
 
-def report(found: Found, directory: Path) -> Report:
-    """Write the page and the figures of the results there are.
+def report(found: Found, directory: Path) -> list[tuple[str, Verdict]]:
+    """Write the page and the figures of the results there are; each claim with its verdict.
 
     Raises OSError.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    made = pages.page(PAPERS, found)
+    made = page(PAPERS, found)
     for name, section in made.figures.items():
         write_atomically(directory / f"{name}.png", draw(section.panels, found))
-    path = directory / PAGE
-    write_atomically(path, made.text.encode())
-    claims = [
-        (paper, claim)
-        for paper in PAPERS
-        for claim in (*(c for one in paper.sections for c in one.claims), *paper.further)
-    ]
-    verdicts = [(f"{paper.key}: {own.says}", judge(own, found).verdict) for paper, own in claims]
-    return Report(path, verdicts)
+    write_atomically(directory / PAGE, made.text.encode())
+    return made.verdicts
 
 
 def results_in(directory: Path, names: Sequence[str]) -> dict[str, Results]:
@@ -139,12 +121,12 @@ def results_in(directory: Path, names: Sequence[str]) -> dict[str, Results]:
 def copy(names: Sequence[str], source: Path, directory: Path) -> None:
     """Put the numbers of experiments into another directory, for the links of its page.
 
-    Raises OSError.
+    Raises as ``results_in``, and OSError.
     """
+    results_in(source, names)
     directory.mkdir(parents=True, exist_ok=True)
     for name in names:
-        numbers = (source / f"{name}.json").read_bytes()
-        write_atomically(directory / f"{name}.json", numbers)
+        write_atomically(directory / f"{name}.json", (source / f"{name}.json").read_bytes())
 
 
 def _made(request: Request) -> dict[str, Any]:
@@ -162,12 +144,11 @@ def _made(request: Request) -> dict[str, Any]:
 
 def _begun(path: Path, name: str, made: dict[str, Any]) -> Results:
     """What an interrupted run with the same options of the same program left, or nothing."""
-    try:
+    with suppress(EgparseError):
         left = read_results(path, name)
-    except EgparseError:
-        return Results(made, {}, {})
-    same = not left.finished and dict(left.made) == made
-    return left if same else Results(made, {}, {})
+        if not left.finished and left.made == made:
+            return left
+    return Results(made, {}, {})
 
 
 def _checked(name: str) -> str:

@@ -1,39 +1,25 @@
 """Claims of the papers as data: each is judged by rules of six kinds, from the numbers of a run
 alone. No verdict is written down anywhere.
 
-``Sooner``         one contender comes within some per cent of the optimum, or to a score, before
-                   another
-``Within``         two numbers agree, up to a tolerance
-``Better``         one contender ends with a better score than another, by a paired test
-``NoDifference``   the scores of two contenders differ by less than a margin, by the 95 % interval
-                   of their difference
-``Linear``         numbers grow in proportion to others: the exponent of a power law fitted to them
-``Above``          a number is above another
-
-A rule holds, does not hold, or is undecided: the runs are not there, they ended too far from the
-optimum for their scores to mean anything, or the difference is within the noise.
+A rule has a ``case``, such as "C = 10", and a ``rule`` in words. Its ``judge`` says that it holds,
+does not hold, or is undecided: the runs are not there, they ended too far from the optimum for
+their scores to mean anything, or the difference is within the noise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference
-from egparse.experiments.quantities import Found, Quantity, Runs, Value, value_of
+from egparse.experiments.quantities import Combined, Found, Quantity, Runs, Value, value_of
 from egparse.experiments.record import paired
 
 Verdict = Literal["reproduced", "in part", "not reproduced", "within the noise", "not tested"]
-VERDICTS: tuple[Verdict, ...] = (
-    "reproduced",
-    "in part",
-    "not reproduced",
-    "within the noise",
-    "not tested",
-)
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 SIGNIFICANT = 0.05
 """The p value up to which a difference of scores counts as more than chance."""
@@ -42,6 +28,8 @@ CONVERGED = 10.0
 """Scores of models whose objective is further above the best bound, in per cent, are not judged
 where a claim is about the optimum.
 """
+
+NOT_RUN, NOISE = "not run", "within the noise"
 
 
 class Judged(NamedTuple):
@@ -74,7 +62,6 @@ class Sooner(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule in words."""
         goal = f"{self.to:g} %"
         if self.by in ("passes to score", "seconds to score"):
             goal = f"a score of {self.to:g}"
@@ -83,23 +70,18 @@ class Sooner(NamedTuple):
         unit = "CPU seconds" if self.by.startswith("seconds") else "passes"
         share = "" if self.share == 1 else f"{self.share:g} of "
         before = f" + {self.before:g}" if self.before else ""
-        one, other = _names(self.first, self.second)
+        one, other = _names(self)
         return f"{unit} to {goal}: {one} < {share}{other}{before}"
 
     def judge(self, found: Found) -> Judged:
-        """Compare the efforts."""
         by, to = self.by, self.to
         if by == "passes to its score":
             by, last = "passes to score", Quantity(self.second, "score").value(found)
             comparison = self.second.comparison_in(found)
             to = last - self.to * (1 if comparison is None else comparison.sign)
-        numbers = _numbers(
-            Quantity(self.first, by, to), Quantity(self.second, by, to), found, self.before
-        )
-        if isinstance(numbers, Judged):
-            return numbers
-        one, other, text = numbers
-        return Judged(one < self.share * other, text)
+        efforts = [Quantity(runs, by, to) for runs in (self.first, self.second)]
+        with_before = Combined("sum", [efforts[1], self.before])
+        return _compared(efforts[0], with_before, found, lambda x, y: x < self.share * y)
 
 
 class Within(NamedTuple):
@@ -114,21 +96,31 @@ class Within(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule in words."""
         if self.ratio > 1:
             return f"{self.name} agree up to a factor of {self.ratio:g}"
         return f"{self.name} differ by at most {self.difference:g}"
 
     def judge(self, found: Found) -> Judged:
-        """Compare the numbers."""
-        numbers = _numbers(self.first, self.second, found)
-        if isinstance(numbers, Judged):
-            return numbers
-        one, other, text = numbers
-        if self.ratio > 1:
+        def agree(one: float, other: float) -> bool:
             small, large = sorted((abs(one), abs(other)))
-            return Judged(large <= self.ratio * small, text)
-        return Judged(abs(one - other) <= self.difference, text)
+            if self.ratio > 1:
+                return large <= self.ratio * small
+            return abs(one - other) <= self.difference
+
+        return _compared(self.first, self.second, found, agree)
+
+
+class Above(NamedTuple):
+    """A number is above ``factor`` times another."""
+
+    case: str
+    first: Value
+    second: Value
+    factor: float = 1.0
+    rule: str = "the first above the second"
+
+    def judge(self, found: Found) -> Judged:
+        return _compared(self.first, self.second, found, lambda x, y: x > self.factor * y)
 
 
 class Better(NamedTuple):
@@ -144,13 +136,11 @@ class Better(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule in words."""
-        one, other = _names(self.first, self.second)
+        one, other = _names(self)
         return f"{one} better than {other}, p ≤ {SIGNIFICANT:g}"
 
     def judge(self, found: Found) -> Judged:
-        """The paired test."""
-        pair = _paired(self.first, self.second, found, self.as_they_end)
+        pair = _paired(self, found)
         if isinstance(pair, Judged):
             return pair
         assert pair.p_value is not None
@@ -162,7 +152,7 @@ class Better(NamedTuple):
 
 class NoDifference(NamedTuple):
     """The scores of two contenders differ by less than ``margin`` points: the 95 % interval of
-    their difference lies within it.
+    their difference lies within it. Scores are judged as those of ``Better``.
     """
 
     case: str
@@ -173,13 +163,11 @@ class NoDifference(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule in words."""
-        one, other = _names(self.first, self.second)
+        one, other = _names(self)
         return f"{one} and {other} within {self.margin:g} points"
 
     def judge(self, found: Found) -> Judged:
-        """The paired interval."""
-        pair = _paired(self.first, self.second, found, self.as_they_end)
+        pair = _paired(self, found)
         if isinstance(pair, Judged):
             return pair
         assert pair.interval is not None
@@ -205,13 +193,11 @@ class Linear(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule in words."""
         if isinstance(self.points, Runs):
             return f"log gap over passes on a line, r² ≥ {self.low:g}"
         return f"{self.name} to a power from {self.low:g} to {self.high:g}"
 
     def judge(self, found: Found) -> Judged:
-        """Fit the line."""
         if isinstance(self.points, Runs):
             points = [(p.passes, p.gap) for run in self.points.of(found)[:1] for p in run.points]
         else:
@@ -227,48 +213,22 @@ class Linear(NamedTuple):
         return Judged(self.low <= slope <= self.high, f"power {slope:.2f} ({len(known)} points)")
 
 
-class Above(NamedTuple):
-    """A number is above ``factor`` times another."""
+Rule = Sooner | Within | Above | Better | NoDifference | Linear
 
-    case: str
-    first: Value
-    second: Value
-    factor: float = 1.0
-    name: str = "the first above the second"
-
-    @property
-    def rule(self) -> str:
-        """The rule in words."""
-        return self.name
-
-    def judge(self, found: Found) -> Judged:
-        """Compare the numbers."""
-        numbers = _numbers(self.first, self.second, found)
-        if isinstance(numbers, Judged):
-            return numbers
-        one, other, text = numbers
-        return Judged(one > self.factor * other, text)
-
-
-Rule = Sooner | Within | Better | NoDifference | Linear | Above
-
-NOT_RUN, NOISE = "not run", "within the noise"
+Said = Mapping[str, Sequence[Rule]]
+"""What a paper says, in one sentence -> the rules that judge it, one for each case."""
 
 
 class Claim(NamedTuple):
-    """What a paper says, in one sentence, and the rules that judge it, one for each case. ``place``
-    names the figure, table or section. ``finding`` is what is found instead, if the claim does not
-    hold and that matters: it is put at the top of the page.
+    """What a paper ``says``, and the rules that judge it. ``place`` names the figure, table or
+    section. ``finding`` is what is found instead, in a sentence, if the claim does not hold and
+    that matters: it is put at the top of the page.
     """
 
     says: str
     rules: Sequence[Rule]
     place: str = ""
     finding: str = ""
-
-
-Said = Mapping[str, Sequence[Rule]]
-"""What a paper says -> the rules that judge it."""
 
 
 def claims(said: Said, place: str = "") -> list[Claim]:
@@ -313,35 +273,36 @@ def figure(value: float, form: str = ".3g") -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else format(value, form)
 
 
-def _names(first: Runs, second: Runs) -> tuple[str, str]:
-    """The labels; of one contender at two values of C what tells them apart."""
-    if first.label != second.label or first.comparison != second.comparison:
+def _names(rule: Sooner | Better | NoDifference) -> tuple[str, str]:
+    """The labels; of one contender what tells its runs apart, the comparison or C."""
+    first, second = rule.first, rule.second
+    if first.label != second.label:
         return first.label, second.label
+    if first.comparison != second.comparison:
+        return f"{first.label} of {first.comparison}", f"of {second.comparison}"
     return f"{first.label} at the first C", "at the second"
 
 
-def _numbers(
-    first: Value, second: Value, found: Found, more: float = 0.0
-) -> tuple[float, float, str] | Judged:
-    """Two numbers, ``more`` added to the second, in figures as well; or why they do not compare."""
-    one, other = value_of(first, found), value_of(second, found) + more
-    text = f"{figure(one)} / {figure(other)}"
+def _compared(
+    first: Value, second: Value, found: Found, holds: Callable[[float, float], bool]
+) -> Judged:
+    one, other = value_of(first, found), value_of(second, found)
     if math.isnan(one) or math.isnan(other):
         return Judged(None, "-", NOT_RUN)
+    text = f"{figure(one)} / {figure(other)}"
     if math.isinf(one) and math.isinf(other):
         return Judged(None, text, "neither gets there")
-    return one, other, text
+    return Judged(holds(one, other), text)
 
 
-def _paired(
-    first: Runs, second: Runs, found: Found, as_they_end: bool | Literal["first"]
-) -> PairedDifference | Judged:
+def _paired(rule: Better | NoDifference, found: Found) -> PairedDifference | Judged:
     """The paired comparison of what is right, of which more is better also where the score is an
     error; or why there is none.
     """
+    first, second = rule.first, rule.second
     if not first.of(found) or not second.of(found):
         return Judged(None, "-", NOT_RUN)
-    for runs in {True: (), "first": (second,), False: (first, second)}[as_they_end]:
+    for runs in {True: (), "first": (second,), False: (first, second)}[rule.as_they_end]:
         excess = Quantity(runs, "excess").value(found)
         if excess > CONVERGED:
             return Judged(None, "-", f"{runs.label} ends {excess:.0f} % above the bound")

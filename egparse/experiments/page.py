@@ -8,26 +8,19 @@ import math
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from egparse.experiments.claims import (
     NOT_RUN,
     VERDICTS,
-    Above,
-    Better,
-    Claim,
     Judged,
     Judgement,
-    Linear,
-    NoDifference,
     Rule,
-    Sooner,
-    Within,
+    Verdict,
     figure,
     judge,
 )
-from egparse.experiments.quantities import Found, Number, Quantity, Runs, Value, parts_of, value_of
-from egparse.experiments.record import Curve
+from egparse.experiments.quantities import Found, Number, Runs, Value, value_of
 from egparse.experiments.sections import Paper, Printed, Section
 
 _WIDTH = 100
@@ -59,65 +52,89 @@ egparse experiment all --from docs/experiments -o OUT         # this page, from 
   the uniform distribution, which their bounds are about, is a contender of its own.
 """
 _MARKS = {True: "", False: " ✗", None: " ?"}
+_CLAIM = ("The paper says", "Verdict", "Rule", "Found")
 
 
 class Page(NamedTuple):
-    """The text, and the sections that have a figure: name of the file -> section."""
+    """The text, the sections that have a figure (name of the file -> section), and every claim of
+    the papers with its verdict.
+    """
 
     text: str
     figures: dict[str, Section]
+    verdicts: list[tuple[str, Verdict]]
+
+
+class _Part(NamedTuple):
+    """A section with its judgements, or a smaller claim as a section without a title."""
+
+    paper: Paper
+    section: Section
+    judged: list[Judgement]
+
+    @property
+    def heading(self) -> str:
+        return f"{self.section.place}: {self.section.title}" if self.section.title else ""
 
 
 def page(papers: Sequence[Paper], found: Found) -> Page:
     """The page of all papers, from the results there are: without sections, panels and smaller
     claims of which nothing was run.
     """
-    papers = [_of_what_was_run(paper, found) for paper in papers]
-    papers = [paper for paper in papers if paper.sections or paper.further]
-    judged = {paper.key: _judged(paper, found) for paper in papers}
-    every = [own for paper in judged.values() for one in paper for own in one]
-    parts = [_HEAD.rstrip(), _findings(every), _overview(papers, judged)]
-    figures: dict[str, Section] = {}
-    for paper in papers:
-        *of_sections, _ = judged[paper.key]
-        parts.append(f"## {paper.title}")
-        if paper.departs:
-            parts.append(_filled(paper.departs))
-        for section, judgements in zip(paper.sections, of_sections, strict=True):
-            name = figure_name(paper, section)
-            if section.panels:
-                figures[name] = section
-            parts.append(_section(section, judgements, name, found))
-    rows = [
-        (f"{paper.title.split(':')[0]}, {own.claim.place}", own)
+    every = [
+        _Part(paper, section, [judge(claim, found) for claim in section.claims])
         for paper in papers
-        for own in judged[paper.key][-1]
+        for section in (*paper.sections, *(Section(c.place, [c]) for c in paper.further))
     ]
-    if rows:
-        parts += ["## Smaller claims", _table_of_claims(rows, placed=True)]
-    return Page("\n\n".join(part for part in parts if part) + "\n", figures)
-
-
-def _of_what_was_run(paper: Paper, found: Found) -> Paper:
-    def was_run(section: Section) -> bool:
-        return any(not math.isnan(value) for value in _measured(section, found))
-
-    further = [own for own in paper.further if was_run(Section("", "", "", [own]))]
-    sections = [
-        one._replace(panels=[own for own in one.panels if any(r.of(found) for r in own.runs)])
-        for one in paper.sections
-        if was_run(one)
+    shown = [
+        part._replace(section=_with_panels_that_were_run(part.section, found))
+        for part in every
+        if any(_was_run(value, found) for value in values_in(part.section))
     ]
-    return paper._replace(sections=sections, further=further)
+    texts = [_HEAD.rstrip(), _findings(shown), _overview(shown)]
+    for paper in papers:
+        own = [part for part in shown if part.paper is paper]
+        if own:
+            texts += [f"## {paper.title}", _filled(paper.departs)]
+            texts += [text for part in own if part.heading for text in _texts_of(part, found)]
+    smaller = [
+        (f"{_short_title(part.paper)}, {part.section.place}", *_cells(judgement))
+        for part in shown
+        if not part.heading
+        for judgement in part.judged
+    ]
+    if smaller:
+        texts += ["## Smaller claims", _table(("Where", *_CLAIM), smaller)]
+    drawn = [part for part in shown if part.section.panels]
+    figures = {figure_name(part.paper, part.section): part.section for part in drawn}
+    verdicts = [
+        (f"{part.paper.key}: {judgement.claim.says}", judgement.verdict)
+        for part in every
+        for judgement in part.judged
+    ]
+    return Page("\n\n".join(text for text in texts if text) + "\n", figures, verdicts)
 
 
-def _measured(section: Section, found: Found) -> Iterator[float]:
-    """Numbers of runs and probes, nan where they are not there."""
-    for value in values_in(section):
-        if isinstance(value, Runs):
-            value = Quantity(value, "last passes")
-        if isinstance(value, Quantity | Number):
-            yield value.value(found)
+def values_in(part: Any) -> Iterator[Runs | Number]:
+    """All runs and numbers of a section, or of a part of it: of panels, printed numbers, claims."""
+    if isinstance(part, Section):
+        part = (part.panels, part.printed, part.claims)
+    if isinstance(part, Runs | Number):
+        yield part
+    elif isinstance(part, tuple | list):
+        for each in part:
+            yield from values_in(each)
+
+
+def _was_run(value: Runs | Number, found: Found) -> bool:
+    if isinstance(value, Runs):
+        return bool(value.of(found))
+    return not math.isnan(value.value(found))
+
+
+def _with_panels_that_were_run(section: Section, found: Found) -> Section:
+    panels = [panel for panel in section.panels if any(runs.of(found) for runs in panel.runs)]
+    return section._replace(panels=panels)
 
 
 def figure_name(paper: Paper, section: Section) -> str:
@@ -126,108 +143,78 @@ def figure_name(paper: Paper, section: Section) -> str:
     return f"{paper.key}-{place}"
 
 
-def verdicts_in_words(judgements: Iterable[Judgement]) -> str:
+def _short_title(paper: Paper) -> str:
+    return paper.title.split(":")[0]
+
+
+def _findings(parts: Sequence[_Part]) -> str:
+    items = [
+        _filled(f"- {own.claim.finding} The paper: {own.claim.says} Found: {_decided(own)}.", "  ")
+        for part in parts
+        for own in part.judged
+        if own.claim.finding and own.verdict == "not reproduced"
+    ]
+    return "\n".join(["## Findings against the papers\n", *items]) if items else ""
+
+
+def _overview(parts: Sequence[_Part]) -> str:
+    groups: dict[tuple[str, str], list[Judgement]] = {}
+    for part in parts:
+        # the anchor that Python-Markdown gives a heading
+        kept = "".join(c for c in part.heading.lower() if c.isalnum() or c in " -_")
+        link = f"[{part.section.place}](#{'-'.join(kept.split())})"
+        place = link if part.heading else "[smaller claims](#smaller-claims)"
+        groups.setdefault((_short_title(part.paper), place), []).extend(part.judged)
+    rows, last = [], ""
+    for (paper, place), judgements in groups.items():
+        rows.append(("" if paper == last else paper, place, _verdicts(judgements)))
+        last = paper
+    every = [own for judgements in groups.values() for own in judgements]
+    head = f"## Overview\n\nAll {len(every)} claims: {_verdicts(every)}."
+    return f"{head}\n\n{_table(('Paper', 'Figure or table', 'Claims'), rows)}"
+
+
+def _verdicts(judgements: Iterable[Judgement]) -> str:
     """How many claims have which verdict."""
     numbers = Counter(own.verdict for own in judgements)
     return ", ".join(f"{numbers[verdict]} {verdict}" for verdict in VERDICTS if numbers[verdict])
 
 
-def _judged(paper: Paper, found: Found) -> list[list[Judgement]]:
-    """The judgements of each section, and last those of the smaller claims."""
-    groups: list[Sequence[Claim]] = [*(one.claims for one in paper.sections), paper.further]
-    return [[judge(claim, found) for claim in claims] for claims in groups]
-
-
-def _findings(every: Sequence[Judgement]) -> str:
-    found = [own for own in every if own.claim.finding and own.verdict == "not reproduced"]
-    if not found:
-        return ""
-    items = [
-        _filled(f"- {own.claim.finding} The paper: {own.claim.says} Found: {_decided(own)}.", "  ")
-        for own in found
-    ]
-    return "\n\n".join(["## Findings against the papers", "\n".join(items)])
-
-
-def _overview(papers: Sequence[Paper], judged: dict[str, list[list[Judgement]]]) -> str:
-    rows = [("Paper", "Figure or table", "Claims")]
-    for paper in papers:
-        *sections, further = judged[paper.key]
-        own = [
-            (f"[{section.place}](#{_anchor(_heading(section))})", verdicts_in_words(judgements))
-            for section, judgements in zip(paper.sections, sections, strict=True)
-        ]
-        if further:
-            own.append(("[smaller claims](#smaller-claims)", verdicts_in_words(further)))
-        names = (paper.title.split(":")[0], *[""] * len(own))
-        rows += [(name, *row) for name, row in zip(names, own, strict=False)]
-    every = [own for groups in judged.values() for group in groups for own in group]
-    head = f"All {len(every)} claims: {verdicts_in_words(every)}."
-    return "\n\n".join(["## Overview", head, "\n".join(_rows(rows))])
-
-
-def _heading(section: Section) -> str:
-    return f"{section.place}: {section.title}"
-
-
-def _anchor(heading: str) -> str:
-    """The anchor that Python-Markdown gives a heading."""
-    kept = "".join(c for c in heading.lower() if c.isalnum() or c in " -_")
-    return "-".join(kept.split())
-
-
-def _section(section: Section, judgements: Sequence[Judgement], name: str, found: Found) -> str:
-    says = section.says or " ".join(own.claim.says for own in judgements)
-    parts = [f"### {_heading(section)}", _filled(says)]
+def _texts_of(part: _Part, found: Found) -> Iterator[str]:
+    section, judgements = part.section, part.judged
+    yield f"### {part.heading}"
+    yield _filled(section.says or " ".join(own.claim.says for own in judgements))
     if section.panels:
-        parts.append(f"![{_heading(section)}]({name}.png)")
+        yield f"![{part.heading}]({figure_name(part.paper, section)}.png)"
     if section.printed is not None:
-        parts.append(_printed(section.printed, found))
+        yield _printed(section.printed, found)
     if judgements:
-        parts.append(_table_of_claims([("", own) for own in judgements], placed=False))
-    parts.append(
-        _filled(_budget(section, found) + (f" {section.departs}" if section.departs else ""))
-    )
-    return "\n\n".join(parts)
+        yield _table(_CLAIM, [_cells(own) for own in judgements])
+    yield _filled(f"{_budget(section, found)} {section.departs}")
 
 
 def _printed(table: Printed, found: Found) -> str:
     def cell(value: Value | str) -> str:
-        if isinstance(value, str):
-            return value
-        return figure(value_of(value, found), table.form)
+        return value if isinstance(value, str) else figure(value_of(value, found), table.form)
 
-    rows = [tuple(table.headings)]
-    rows += [(name, *(cell(value) for value in values)) for name, values in table.rows]
-    return "\n".join(_rows(rows, numbers=True))
+    rows = [(name, *map(cell, values)) for name, values in table.rows]
+    return _table(table.headings, rows, numbers=True)
 
 
-def _table_of_claims(rows: Sequence[tuple[str, Judgement]], *, placed: bool) -> str:
-    """One row for each claim: what it says, the verdict, the rules, and what was found by case."""
-    heads = ("The paper says", "Verdict", "Rule", "Found")
-    table: list[tuple[str, ...]] = [(*(("Where",) if placed else ()), *heads)]
-    for place, own in rows:
-        cells = (own.claim.says, f"**{own.verdict.capitalize()}**", _rules(own), _cases(own))
-        table.append((*((place,) if placed else ()), *cells))
-    return "\n".join(_rows(table))
-
-
-def _rules(own: Judgement) -> str:
-    return "; ".join(dict.fromkeys(rule.rule for rule, _ in own.cases))
+def _cells(own: Judgement) -> tuple[str, ...]:
+    """What a claim says, the verdict, the rules, and what was found by case: ✗ marks those that do
+    not hold, ? undecided ones; those that were not run are named last.
+    """
+    rules = dict.fromkeys(rule.rule for rule, _ in own.cases)
+    cases = [_case(*case) for case in own.cases if case[1].why != NOT_RUN]
+    missing = [rule.case for rule, judged in own.cases if judged.why == NOT_RUN]
+    if missing:
+        cases.append(f"not run: {', '.join(missing)} ?")
+    return own.claim.says, f"**{own.verdict.capitalize()}**", "; ".join(rules), "; ".join(cases)
 
 
 def _decided(own: Judgement) -> str:
-    """The cases that hold or do not, with their numbers; ✗ marks those that do not hold."""
     return "; ".join(_case(*case) for case in own.cases if case[1].holds is not None)
-
-
-def _cases(own: Judgement) -> str:
-    """All cases with their numbers; undecided ones are marked ?, those that were not run are named
-    last.
-    """
-    missing = [rule.case for rule, judged in own.cases if judged.why == NOT_RUN]
-    rest = [_case(rule, judged) for rule, judged in own.cases if judged.why != NOT_RUN]
-    return "; ".join([*rest, *([f"not run: {', '.join(missing)} ?"] if missing else [])])
 
 
 def _case(rule: Rule, judged: Judged) -> str:
@@ -238,85 +225,37 @@ def _case(rule: Rule, judged: Judged) -> str:
 
 def _budget(section: Section, found: Found) -> str:
     """Examples, seeds, budget and gaps of the runs that the section is about, and its numbers."""
-    runs = [*_runs_in(section)]
-    sources = dict.fromkeys(
-        [*(own.experiment for own in runs), *(n.experiment for n in _numbers_in(section))]
-    )
-    links = ", ".join(f"[{name}.json]({name}.json)" for name in sources)
-    curves = [(own, curve) for own in dict.fromkeys(runs) for curve in own.of(found)]
-    if not curves:
-        return f"Numbers: {links}." if links else ""
-    numbers = sorted({_n_of(own, found) for own, _ in curves})
-    seeds = len({curve.seed for _, curve in curves})
-    passes = max(curve.points[-1].passes for _, curve in curves)
-    seconds = max(curve.points[-1].seconds for _, curve in curves)
-    excesses = [_last_excess(own, curve, found) for own, curve in curves]
-    far = [own for own in excesses if math.isfinite(own)]
+    values = [*dict.fromkeys(values_in(section))]
+    runs = [value for value in values if isinstance(value, Runs)]
+    values.sort(key=lambda value: isinstance(value, Number))
+    sources = dict.fromkeys(value.experiment for value in values)
+    links = f"Numbers: {', '.join(f'[{name}.json]({name}.json)' for name in sources)}."
+    measured = [
+        (comparison, curve)
+        for own in runs
+        if (comparison := own.comparison_in(found)) is not None
+        for curve in own.of(found)
+    ]
+    if not measured:
+        return links
+    numbers = ", ".join(f"{n:,}" for n in sorted({comparison.n for comparison, _ in measured}))
+    seeds = len({curve.seed for _, curve in measured})
+    passes = max(curve.points[-1].passes for _, curve in measured)
+    seconds = max(curve.points[-1].seconds for _, curve in measured)
+    excesses = [comparison.excesses(curve)[-1] for comparison, curve in measured]
+    farthest = max(filter(math.isfinite, excesses), default=math.nan)
     return (
-        f"n = {', '.join(f'{n:,}' for n in numbers)}; {seeds} seed{'s' * (seeds > 1)}; runs of up "
-        f"to {passes:,.0f} passes and {seconds:,.0f} CPU seconds, which end at most "
-        f"{figure(max(far, default=math.nan))} % above the best bound. Numbers: {links}."
+        f"n = {numbers}; {seeds} seed{'s' * (seeds > 1)}; runs of up to {passes:,.0f} passes and "
+        f"{seconds:,.0f} CPU seconds, which end at most {figure(farthest)} % above the best bound. "
+        f"{links}"
     )
 
 
-def _n_of(runs: Runs, found: Found) -> int:
-    comparison = runs.comparison_in(found)
-    return 0 if comparison is None else comparison.n
-
-
-def _last_excess(runs: Runs, curve: Curve, found: Found) -> float:
-    comparison = runs.comparison_in(found)
-    return math.nan if comparison is None else comparison.excesses(curve)[-1]
-
-
-def values_in(section: Section) -> Iterator[Quantity | Number | Runs | float]:
-    """All runs and numbers that a section is about."""
-    for value in _stated_in(section):
-        yield from parts_of(value)
-
-
-def _stated_in(section: Section) -> Iterator[Value | Runs]:
-    for panel in section.panels:
-        yield from panel.runs
-    if section.printed is not None:
-        for _, values in section.printed.rows:
-            yield from (value for value in values if not isinstance(value, str))
-    for claim in section.claims:
-        for rule in claim.rules:
-            yield from _values_of(rule)
-
-
-def _values_of(rule: Rule) -> Iterator[Value | Runs]:
-    match rule:
-        case Linear():
-            if isinstance(rule.points, Runs):
-                yield rule.points
-            else:
-                yield from (value for pair in rule.points for value in pair)
-        case Sooner() | Better() | NoDifference() | Within() | Above():
-            yield from (rule.first, rule.second)
-
-
-def _runs_in(section: Section) -> Iterator[Runs]:
-    for value in values_in(section):
-        if isinstance(value, Runs):
-            yield value
-        elif isinstance(value, Quantity):
-            yield value.runs
-
-
-def _numbers_in(section: Section) -> Iterator[Number]:
-    yield from (value for value in values_in(section) if isinstance(value, Number))
-
-
-def _rows(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
     """A table in Markdown; columns of numbers, all but the first, stand to the right."""
-    for place, row in enumerate(rows):
-        cells = " | ".join(cell.replace("|", "\\|") for cell in row)
-        yield f"| {cells} |"
-        if place == 0:
-            rules = " | ".join("---:" if numbers and k else "---" for k in range(len(row)))
-            yield f"| {rules} |"
+    rule = ["---:" if numbers and k else "---" for k in range(len(headings))]
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (headings, rule, *rows)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _filled(text: str, indent: str = "") -> str:

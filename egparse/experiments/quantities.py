@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -57,12 +57,6 @@ class Curves(NamedTuple):
         return Runs(self.experiment, self.comparison, label, self.ours.get(c, c))
 
 
-What = Literal[
-    "passes", "seconds", "dual passes", "passes to score", "seconds to score", "settled",
-    "last passes", "gap", "excess", "primal", "score", "best score", "test", "c", "fall",
-]  # fmt: skip
-
-
 class Quantity(NamedTuple):
     """A number of runs, the mean over seeds.
 
@@ -73,26 +67,26 @@ class Quantity(NamedTuple):
     in per cent of the best bound, the primal for each example; ``score``, ``best score``: of the
     validation part; ``test``: the score of the test part; ``c``: the value of C; ``fall``: the most
     that the validation score gets worse from one point to the next. Other names are details of the
-    last model, for each example if ``per_example``. ``over`` takes the least or the greatest number
-    of any seed in place of the mean.
+    last model, in per cent of the examples if ``per_cent``. ``over`` takes the least or the
+    greatest number of any seed in place of the mean.
     """
 
     runs: Runs
-    what: What | str
+    what: str
     to: float = 1.0
-    per_example: bool = False
+    per_cent: bool = False
     over: Literal["mean", "least", "greatest"] = "mean"
 
     def value(self, found: Found) -> float:
         """The number; nan where nothing was run."""
         comparison = self.runs.comparison_in(found)
-        each = [self._of(comparison, run) for run in self.runs.of(found) if comparison is not None]
-        if not each:
+        runs = self.runs.of(found)
+        if comparison is None or not runs:
             return math.nan
+        each = [self._of(comparison, run) for run in runs]
         return fmean(each) if self.over == "mean" else (min if self.over == "least" else max)(each)
 
     def _of(self, comparison: Comparison, run: Curve) -> float:
-        """The number of one run."""
         sign, last, to = comparison.sign, run.points[-1], self.to
         by = "seconds" if self.what.startswith("seconds") else "passes"
         scores = [sign * point.score for point in run.points]
@@ -127,7 +121,8 @@ class Quantity(NamedTuple):
                 return sign * max(scores)
             case "test":
                 return math.nan if run.test is None else run.test
-        return run.details.get(self.what, math.nan) / (comparison.n if self.per_example else 1)
+        detail = run.details.get(self.what, math.nan)
+        return 100.0 * detail / comparison.n if self.per_cent else detail
 
 
 def _first(run: Curve, by: str, reached: Sequence[bool]) -> float:
@@ -171,10 +166,8 @@ class Overtaking(NamedTuple):
         def overtakes(run: Curve, other: Curve) -> float:
             for point in run.points:
                 reached = [own for own in other.points if own.passes <= point.passes]
-                if (
-                    reached
-                    and sign * (getattr(point, self.what) - getattr(reached[-1], self.what)) >= 0
-                ):
+                ahead = [getattr(point, self.what) - getattr(own, self.what) for own in reached]
+                if ahead and sign * ahead[-1] >= 0:
                     return point.passes
             return math.inf
 
@@ -182,38 +175,25 @@ class Overtaking(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """The sum, the least or the greatest of several numbers, or the first less the others. A sum
-    or a difference needs all of them.
-    """
+    """The sum of several numbers, the first less the second, or the least that was measured."""
 
-    how: Literal["sum", "difference", "least", "greatest"]
+    how: Literal["sum", "difference", "least"]
     of: Sequence[Quantity | Number | float]
 
     def value(self, found: Found) -> float:
-        """The number; nan where nothing was run."""
+        """The number; nan where nothing was run. What never ends is no shorter by what it took."""
         values = [value_of(value, found) for value in self.of]
-        if self.how == "sum":
-            return math.fsum(values)
-        if self.how == "difference":
-            return values[0] - sum(values[1:])
-        known = [value for value in values if not math.isnan(value)]
-        return (min if self.how == "least" else max)(known, default=math.nan)
+        match self.how:
+            case "sum":
+                return math.fsum(values)
+            case "difference":
+                return values[0] if math.isinf(values[0]) else values[0] - values[1]
+            case "least":
+                return min((one for one in values if not math.isnan(one)), default=math.nan)
 
 
 Value = Quantity | Number | Overtaking | Combined | float
 """A number that is measured, or one that the paper gives."""
-
-
-def parts_of(value: Value | Runs) -> Iterator[Quantity | Number | Runs | float]:
-    """The runs and numbers that a number is made of."""
-    match value:
-        case Combined():
-            for part in value.of:
-                yield from parts_of(part)
-        case Overtaking():
-            yield from (value.first, value.second)
-        case _:
-            yield value
 
 
 def value_of(value: Value, found: Found) -> float:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.evaluation.significance import PairedDifference, paired_differences
-from egparse.learners.losses import Loss
+from egparse.learners.learner import LearnerConfig
 from egparse.types import Longs
 
 
@@ -55,8 +54,8 @@ class Curve(NamedTuple):
     gamma: float
     c: float
     seed: int
-    points: tuple[Point, ...]
-    stopped: str
+    points: tuple[Point, ...] = ()
+    stopped: str = ""
     test: float | None = None
     details: Mapping[str, float] = MappingProxyType({})
     outcomes: Longs | None = None
@@ -75,16 +74,6 @@ class Comparison(NamedTuple):
     curves: tuple[Curve, ...] = ()
     split_by_seed: bool = False
 
-    @property
-    def constants(self) -> tuple[float, ...]:
-        """The values of C, in order."""
-        return tuple(dict.fromkeys(curve.c for curve in self.curves))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """The contenders, in order."""
-        return tuple(dict.fromkeys(curve.label for curve in self.curves))
-
     def runs(self, label: str, c: float) -> tuple[Curve, ...]:
         """The runs of one contender at one C that have points, one for each seed."""
         return tuple(
@@ -93,34 +82,33 @@ class Comparison(NamedTuple):
             if curve.label == label and math.isclose(curve.c, c, rel_tol=1e-3) and curve.points
         )
 
-    def rivals(self, loss: Loss, c: float, seed: int) -> tuple[Curve, ...]:
+    def rivals(self, of: Curve | LearnerConfig) -> list[Curve]:
         """The runs on the same problem with the same objective."""
-        return tuple(
+        return [
             one
             for one in self.curves
-            if (one.beta, one.gamma) == (loss.beta, loss.gamma)
-            and math.isclose(one.c, c, rel_tol=1e-3)
-            and (one.seed == seed or not self.split_by_seed)
-        )
+            if (one.beta, one.gamma) == (of.beta, of.gamma)
+            and math.isclose(one.c, of.c, rel_tol=1e-3)
+            and (one.seed == of.seed or not self.split_by_seed)
+        ]
 
-    def greatest_dual(self, loss: Loss, c: float, seed: int) -> float:
+    def greatest_dual(self, of: Curve | LearnerConfig) -> float:
         """A lower bound of the optimum: the greatest dual value that any learner reached, or one
         that was computed before the runs (``details["optimum"]``); -inf without any.
         """
-        rivals = self.rivals(loss, c, seed)
+        rivals = self.rivals(of)
         duals = [point.dual for one in rivals for point in one.points]
-        known = [float(one.details["optimum"]) for one in rivals if "optimum" in one.details]
+        known = [one.details["optimum"] for one in rivals if "optimum" in one.details]
         return max((*duals, *known), default=-math.inf)
 
     def bound(self, curve: Curve) -> float:
         """The best lower bound of the optimum of the problem that this curve is about. If no
         learner has a dual, it is the lowest primal instead, which is no bound.
         """
-        objective = Loss(curve.beta, curve.gamma), curve.c, curve.seed
-        bound = self.greatest_dual(*objective)
+        bound = self.greatest_dual(curve)
         if bound > -math.inf:
             return bound
-        return min(point.primal for one in self.rivals(*objective) for point in one.points)
+        return min(point.primal for one in self.rivals(curve) for point in one.points)
 
     def excesses(self, curve: Curve) -> list[float]:
         """How far the primal is above the best lower bound at each point, in per cent of it."""
@@ -133,15 +121,15 @@ class Comparison(NamedTuple):
         """The C at which a contender ends with the best validation score, by the seeds that were
         run at every C; nan without runs.
         """
-        every = {c: runs for c in self.constants if (runs := self.runs(label, c))}
+        constants = dict.fromkeys(curve.c for curve in self.curves)
+        every = {c: runs for c in constants if (runs := self.runs(label, c))}
         seeds = [{run.seed for run in runs} for runs in every.values()]
         common = set.intersection(*seeds) if seeds else set()
-        ended = {
-            c: self.sign * fmean(run.points[-1].score for run in runs if run.seed in common)
-            for c, runs in every.items()
-            if common
-        }
-        return max(ended, key=lambda c: ended[c]) if ended else math.nan
+
+        def last_score(c: float) -> float:
+            return self.sign * fmean(r.points[-1].score for r in every[c] if r.seed in common)
+
+        return max(every, key=last_score) if common else math.nan
 
 
 def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | None:
@@ -150,23 +138,9 @@ def paired(one: Sequence[Curve], other: Sequence[Curve]) -> PairedDifference | N
     bootstrap) and the p value of approximate randomisation (``egparse.evaluation.significance``).
     Counts of all seeds are added, which gives both the same weight. None without outcomes of both.
     """
-    counts = [_summed(runs) for runs in (one, other)]
-    if counts[0] is None or counts[1] is None or counts[0].shape != counts[1].shape:
+    counts = [run.outcomes for run in (*one, *other) if run.outcomes is not None]
+    if len(counts) < len(one) + len(other) or len({own.shape for own in counts}) > 1:
         return None
-    return _difference((counts[0] * len(other)).tobytes(), (counts[1] * len(one)).tobytes())
-
-
-def _summed(runs: Sequence[Curve]) -> Longs | None:
-    total: Longs | None = None
-    for run in runs:
-        if run.outcomes is None or (total is not None and total.shape != run.outcomes.shape):
-            return None
-        total = run.outcomes if total is None else total + run.outcomes
-    return total
-
-
-@cache
-def _difference(first: bytes, second: bytes) -> PairedDifference:
-    """The paired comparison of two tables of counts; the same is asked for by several claims."""
-    one, other = (np.frombuffer(each, dtype=np.int64).reshape(-1, 3) for each in (first, second))
-    return paired_differences({"score": one}, {"score": other})["score"]
+    first, second = np.sum(counts[: len(one)], axis=0), np.sum(counts[len(one) :], axis=0)
+    compared = paired_differences({"": first * len(other)}, {"": second * len(one)})
+    return compared[""]

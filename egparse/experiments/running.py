@@ -20,7 +20,6 @@ from egparse.experiments.request import Request
 from egparse.learners.eg.path import PathConfig, PathPoint, follow
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.registry import build
-from egparse.types import Longs
 
 LOG_LINEAR, HINGE = (1.0, 0.0), (math.inf, 1.0)
 """The pairs (beta, gamma) of the log-linear and the max-margin loss."""
@@ -45,6 +44,10 @@ class Budget(NamedTuple):
     seconds: float = math.inf
     gap: float = 1e-5
     spacing: float = 1.0
+
+    def at_most(self, passes: float, seconds: float) -> Budget:
+        """The same with no more passes and CPU seconds than these."""
+        return self._replace(passes=min(self.passes, passes), seconds=min(self.seconds, seconds))
 
 
 class Contender(NamedTuple):
@@ -87,34 +90,31 @@ class Plan(NamedTuple):
 
     def under(self, request: Request) -> Plan:
         """The plan with what the request asks for in its place; a quick one has few values of C,
-        few passes and one seed.
+        few passes and one seed. A plan takes the budget that is asked for, its contenders with
+        budgets of their own no more than that.
         """
-        passes, seconds = request.iterations or math.inf, request.seconds or math.inf
-        plan, cut = self, bool(request.quick or request.iterations or request.seconds)
-        if request.quick:
-            passes, seconds = min(passes, _QUICK_PASSES), min(seconds, _QUICK_SECONDS)
-            ends = tuple(dict.fromkeys((self.constants[0], self.constants[-1])))
-            plan = self._replace(constants=ends, seeds=1)
-        # a plan takes what is asked for, its contenders with budgets of their own no more than that
+        constants, seeds = self.constants, self.seeds
+        limits = request.iterations or math.inf, request.seconds or math.inf
         budget = self.budget._replace(
-            passes=min(request.iterations or self.budget.passes, passes),
-            seconds=min(request.seconds or self.budget.seconds, seconds),
+            passes=request.iterations or self.budget.passes,
+            seconds=request.seconds or self.budget.seconds,
         )
+        if request.quick:
+            constants, seeds = tuple(dict.fromkeys((constants[0], constants[-1]))), 1
+            limits = min(limits[0], _QUICK_PASSES), min(limits[1], _QUICK_SECONDS)
+        is_cut = min(limits) < math.inf
         contenders = [
             one._replace(
-                budget=one.budget
-                and one.budget._replace(
-                    passes=min(one.budget.passes, passes), seconds=min(one.budget.seconds, seconds)
-                ),
-                trial=min(one.trial, passes, 1.0 if cut else math.inf),
+                budget=one.budget and one.budget.at_most(*limits),
+                trial=1.0 if is_cut else one.trial,
             )
-            for one in plan.contenders
+            for one in self.contenders
         ]
-        return plan._replace(
+        return self._replace(
             contenders=contenders,
-            constants=request.constants or plan.constants,
-            seeds=request.seeds or plan.seeds,
-            budget=budget,
+            constants=request.constants or constants,
+            seeds=request.seeds or seeds,
+            budget=budget.at_most(*limits),
         )
 
 
@@ -128,45 +128,69 @@ class Experiment(NamedTuple):
     needs: Sequence[str] = ()
 
 
-def compare(
-    plan: Plan, request: Request, done: Comparison | None, keep: Callable[[Comparison], None]
-) -> Comparison:
-    """Run every contender at every C with every seed. ``done`` has curves of the same plan that
-    need not be run again; ``keep`` is called with what there is after each curve.
+def compare(plan: Plan, request: Request, done: Comparison | None = None) -> Iterator[Comparison]:
+    """Run every contender at every C with every seed; what there is after each run. ``done`` has
+    curves of the same plan, which are not run again.
     """
     plan = plan.under(request)
-    seeds = tuple(range(request.seed, request.seed + plan.seeds))
-    setups: dict[int, Setup] = {}
-
-    def setup_of(seed: int) -> Setup:
-        place = seed if plan.split_by_seed else seeds[0]
-        if place not in setups:
-            setups.clear()  # one problem in memory at a time
-            setups[place] = plan.problem(request, place)
-        return setups[place]
-
-    known = {(one.label, one.c, one.seed): one for one in (done.curves if done else ())}
-    found = done._replace(curves=()) if done else _described(setup_of(seeds[0]), plan)
-    compiled = False
-    for seed in seeds:
-        for chain in _chains(plan, seed == seeds[0]):
-            contender, c = chain[0]
-            if plan.seeds_at_best and seed != seeds[0] and c != found.best_c(contender.label):
+    setup: Setup | None = None
+    if done is None:
+        setup = plan.problem(request, request.seed)
+        facts = setup.n, setup.score_name, setup.sign, setup.facts
+        done = Comparison(*facts, split_by_seed=plan.split_by_seed)
+    known = {(one.label, one.c, one.seed): one for one in done.curves}
+    found, compiled = done._replace(curves=()), False
+    for seed in range(request.seed, request.seed + plan.seeds):
+        is_first = seed == request.seed
+        if plan.split_by_seed and not is_first:
+            setup = None  # one problem in memory at a time
+        for contender, constants in _chains(plan, is_first):
+            at_best = is_first or constants[0] == found.best_c(contender.label)
+            if plan.seeds_at_best and not at_best:
                 continue
-            if all((one.label, c, seed) in known for one, c in chain):
-                curves = [known[one.label, c, seed] for one, c in chain]
-            else:
-                setup = setup_of(seed)
+            curves = [known[key] for c in constants if (key := (contender.label, c, seed)) in known]
+            if is_new := len(curves) < len(constants):
+                if setup is None:
+                    setup = plan.problem(request, seed if plan.split_by_seed else request.seed)
                 if not compiled:
                     _compile(plan, setup)
                     compiled = True
                 curves = []
-                for curve in _run_chain(plan, setup, chain, seed, found):
+                for curve in _run_chain(plan, setup, contender, constants, seed, found):
                     curves.append(curve)
                     request.tell(_progress_line(curve))
             found = found._replace(curves=(*found.curves, *curves))
-            keep(found)
-    return found
+            if is_new:
+                yield found
+
+
+def _chains(plan: Plan, first_seed: bool) -> Iterator[tuple[Contender, Sequence[float]]]:
+    """The runs of a seed: each C with the contenders in order, after them the warm paths."""
+    present = [one for one in plan.contenders if one.random or plan.split_by_seed or first_seed]
+    for c in plan.constants:
+        for one in present:
+            if not one.warm and c in (one.only or plan.constants):
+                yield one, (c,)
+    yield from ((one, plan.constants) for one in present if one.warm)
+
+
+def _run_chain(
+    plan: Plan,
+    setup: Setup,
+    contender: Contender,
+    constants: Sequence[float],
+    seed: int,
+    found: Comparison,
+) -> Iterator[Curve]:
+    budget = contender.budget or plan.budget
+    config = _config(plan, contender, constants[0], seed)
+    if contender.warm:
+        yield from _trace_path(setup, contender, config, budget, constants)
+        return
+    bound = found.greatest_dual(config)
+    if setup.optimum is not None:
+        bound = max(bound, setup.optimum(config.c))
+    yield trace(setup, _tuned(setup, contender, config), config, budget, bound)
 
 
 def trace(
@@ -180,7 +204,7 @@ def trace(
     """
     setup.problem.reset()
     learner = build(contender.learner, setup.problem, config, **contender.options)
-    record = _Recorder(setup, contender, config)
+    curve = _begun(contender, config)
     spent, calls, due, reason = 0.0, 0, 1.0, ""
     try:
         begun = time.process_time()
@@ -196,93 +220,13 @@ def trace(
             due = max(calls + 1, min(math.ceil(budget.spacing * calls), budget.passes))
             certificate = learner.certificate(state)
             with learner.model_weights(state):
-                record.add(certificate, spent, state.scale)
-            reason = _reason(record.points, calls, max(bound, certificate.dual), budget)
+                curve = _with_point(curve, setup, certificate, spent, state.scale)
+            reason = _reason(curve.points, calls, max(bound, certificate.dual), budget)
         with learner.model_weights(state):
-            record.end(state.scale)
+            curve = _measured(curve, setup, state.scale)
     except EgparseError as error:
         reason = f"failed: {error}"
-    return record.curve(reason)
-
-
-class _Recorder:
-    """The points of a run, and what is measured of its last model."""
-
-    def __init__(self, setup: Setup, contender: Contender, config: LearnerConfig) -> None:
-        self.points: list[Point] = []
-        self._setup, self._contender, self._config = setup, contender, config
-        self._test: float | None = None
-        self._details: dict[str, float] = {}
-        self._outcomes: Longs | None = None
-
-    def add(self, certificate: Certificate | PathPoint, seconds: float, scale: float) -> None:
-        """A point, with the score of the present model."""
-        if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
-            raise EgparseError("the objective is not finite")
-        with np.errstate(over="ignore"):  # weights may be rounded, as models are stored
-            score = self._setup.score(scale)
-        passes, primal, dual = (
-            certificate.effective_iterations,
-            certificate.primal,
-            certificate.dual,
-        )
-        self.points.append(Point(passes, seconds, primal, dual, score))
-        self._details |= dict(getattr(certificate, "details", {}))
-
-    def end(self, scale: float) -> None:
-        """What is measured of the last model alone."""
-        setup = self._setup
-        with np.errstate(over="ignore"):
-            self._test = None if setup.test is None else setup.test(scale)
-            self._outcomes = None if setup.outcomes is None else setup.outcomes(scale)
-            if setup.figures is not None:
-                self._details |= setup.figures(scale)
-
-    def curve(self, stopped: str) -> Curve:
-        """All that was recorded."""
-        contender, config, setup = self._contender, self._config, self._setup
-        known = {} if setup.optimum is None else {"optimum": setup.optimum(config.c)}
-        return Curve(
-            contender.label,
-            contender.learner,
-            dict(contender.options),
-            config.beta,
-            config.gamma,
-            config.c,
-            config.seed,
-            tuple(self.points),
-            stopped,
-            self._test,
-            {**self._details, **known},
-            self._outcomes,
-        )
-
-
-def _chains(plan: Plan, first_seed: bool) -> Iterator[list[tuple[Contender, float]]]:
-    """The runs of a seed: for each C the contenders in order, after them the warm paths."""
-    present = [one for one in plan.contenders if one.random or plan.split_by_seed or first_seed]
-    for c in plan.constants:
-        for contender in present:
-            if not contender.warm and (not contender.only or c in contender.only):
-                yield [(contender, c)]
-    for contender in present:
-        if contender.warm:
-            yield [(contender, c) for c in plan.constants]
-
-
-def _run_chain(
-    plan: Plan, setup: Setup, chain: Sequence[tuple[Contender, float]], seed: int, found: Comparison
-) -> Iterator[Curve]:
-    contender, c = chain[0]
-    budget = contender.budget or plan.budget
-    config = _config(plan, contender, c, seed)
-    if contender.warm:
-        yield from _trace_path(setup, contender, config, budget, [c for _, c in chain])
-        return
-    bound = found.greatest_dual(config.loss, c, seed)
-    if setup.optimum is not None:
-        bound = max(bound, setup.optimum(c))
-    yield trace(setup, _tuned(setup, contender, config), config, budget, bound)
+    return _ended(curve, setup, reason)
 
 
 def _trace_path(
@@ -292,26 +236,50 @@ def _trace_path(
     budget: Budget,
     constants: Sequence[float],
 ) -> Iterator[Curve]:
-    """The curves of a path over C with warm starts, as each C is solved."""
+    """The curves of a path over C with warm starts, as each C is solved; rates are kept."""
     setup.problem.reset()
     learner: Any = build(contender.learner, setup.problem, config, **contender.options)
-    path = PathConfig(
-        c_from=constants[0],
-        c_to=constants[-1],
-        decay=constants[1] / constants[0] if len(constants) > 1 else 0.7,
-        gap=budget.gap,
-        iterations=int(budget.passes),
-        rates="kept",
-        gap_of="primal",
-    )
-    if len(path.constants) < len(constants) or not np.allclose(path.constants, constants):
-        raise EgparseError(f"expected a path of C that falls by one factor, got {list(constants)}")
-    for solved in follow(learner, learner.initialise(setup.gold_theta), path):
-        record = _Recorder(setup, contender, replace(config, c=solved.c))
-        record.add(solved, solved.cpu_seconds, solved.scale)
-        record.end(solved.scale)
+    state, passes = learner.initialise(setup.gold_theta), int(budget.passes)
+    for c in constants:
+        path = PathConfig(c_from=c, c_to=c, gap=budget.gap, iterations=passes, gap_of="primal")
+        (solved,) = follow(learner, state, path)
+        curve = _begun(contender, replace(config, c=c))
+        curve = _with_point(curve, setup, solved, solved.cpu_seconds, solved.scale)
         reason = f"a gap of {budget.gap:g} of the primal" if solved.reached else "all passes"
-        yield record.curve(reason)
+        yield _ended(_measured(curve, setup, solved.scale), setup, reason)
+
+
+def _begun(contender: Contender, config: LearnerConfig) -> Curve:
+    settings = config.beta, config.gamma, config.c, config.seed
+    return Curve(contender.label, contender.learner, dict(contender.options), *settings)
+
+
+def _with_point(
+    curve: Curve, setup: Setup, now: Certificate | PathPoint, seconds: float, scale: float
+) -> Curve:
+    """The curve with the objective and the score of the present model."""
+    if not math.isfinite(now.primal) or math.isnan(now.dual):
+        raise EgparseError("the objective is not finite")
+    with np.errstate(over="ignore"):  # weights may be rounded, as models are stored
+        score = setup.score(scale)
+    point = Point(now.effective_iterations, seconds, now.primal, now.dual, score)
+    details = {**curve.details, **getattr(now, "details", {})}
+    return curve._replace(points=(*curve.points, point), details=details)
+
+
+def _measured(curve: Curve, setup: Setup, scale: float) -> Curve:
+    """The curve with what is measured of the last model alone."""
+    with np.errstate(over="ignore"):
+        return curve._replace(
+            test=setup.test and setup.test(scale),
+            outcomes=setup.outcomes and setup.outcomes(scale),
+            details={**curve.details, **(setup.figures(scale) if setup.figures else {})},
+        )
+
+
+def _ended(curve: Curve, setup: Setup, reason: str) -> Curve:
+    known = {"optimum": setup.optimum(curve.c)} if setup.optimum else {}
+    return curve._replace(stopped=reason, details={**curve.details, **known})
 
 
 def _config(plan: Plan, contender: Contender, c: float, seed: int) -> LearnerConfig:
@@ -319,36 +287,43 @@ def _config(plan: Plan, contender: Contender, c: float, seed: int) -> LearnerCon
     return LearnerConfig(beta=beta, gamma=gamma, c=c, seed=seed)
 
 
-def _tuned(setup: Setup, contender: Contender, config: LearnerConfig) -> Contender:
-    """The contender with the best value of the option that is tuned, after one pass each."""
+def _candidates(contender: Contender) -> list[Contender]:
+    """The contender with each value of the option that is tuned, if one is."""
     if contender.tuned is None:
-        return contender
+        return [contender]
     name, values = contender.tuned
-    untested = setup._replace(test=None, outcomes=None, figures=None)
-    best, merit = contender, (-math.inf, -math.inf)
-    for value in values:
-        trial = contender._replace(options={**contender.options, name: value})
-        points = trace(untested, trial, config, Budget(contender.trial), -math.inf).points
-        if points and (own := (setup.sign * points[-1].score, -points[-1].primal)) > merit:
-            best, merit = trial, own
-    return best
+    return [contender._replace(options={**contender.options, name: own}) for own in values]
+
+
+def _tuned(setup: Setup, contender: Contender, config: LearnerConfig) -> Contender:
+    """The candidate with the best score, or of equal ones that with the lowest primal."""
+
+    def merit(candidate: Contender) -> tuple[float, float]:
+        points = _tried(setup, candidate, config, contender.trial)
+        if not points:
+            return -math.inf, -math.inf
+        return setup.sign * points[-1].score, -points[-1].primal
+
+    candidates = _candidates(contender)
+    return max(candidates, key=merit) if len(candidates) > 1 else contender
 
 
 def _compile(plan: Plan, setup: Setup) -> None:
     """One pass of every learner, so that no curve includes the time to load or compile kernels."""
-    untested = setup._replace(test=None, outcomes=None, figures=None)
     for one in plan.contenders:
         config = _config(plan, one, (one.only or plan.constants)[0], 1)
-        tuned = {one.tuned[0]: one.tuned[1][-1]} if one.tuned else {}
-        trial = one._replace(options={**one.options, **tuned})
-        trace(untested, trial, config, Budget(0.0), -math.inf)
+        _tried(setup, _candidates(one)[-1], config, 0.0)
 
 
-def _described(setup: Setup, plan: Plan) -> Comparison:
-    return Comparison(setup.n, setup.score_name, setup.sign, setup.facts, (), plan.split_by_seed)
+def _tried(
+    setup: Setup, contender: Contender, config: LearnerConfig, passes: float
+) -> tuple[Point, ...]:
+    """The points of a run whose last model is not measured."""
+    setup = setup._replace(test=None, outcomes=None, figures=None)
+    return trace(setup, contender, config, Budget(passes), -math.inf).points
 
 
-def _reason(points: list[Point], calls: int, bound: float, budget: Budget) -> str:
+def _reason(points: Sequence[Point], calls: int, bound: float, budget: Budget) -> str:
     last = points[-1]
     if last.passes >= budget.passes:
         return f"{budget.passes:g} passes"
@@ -368,5 +343,5 @@ def _progress_line(curve: Curve) -> str:
     if not curve.points:
         return f"{who}: {curve.stopped}"
     last = curve.points[-1]
-    score = "" if math.isnan(last.score) else f"score {last.score:.2f}; "
-    return f"{who}: {last.passes:.1f} passes, {last.seconds:.1f} s, {score}{curve.stopped}"
+    effort = f"{last.passes:.1f} passes, {last.seconds:.1f} s"
+    return f"{who}: {effort}, score {last.score:.2f}; {curve.stopped}"

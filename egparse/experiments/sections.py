@@ -24,10 +24,9 @@ class Panel(NamedTuple):
     title: str
     runs: Sequence[Runs]
     y: Height
-    x: Literal["passes", "seconds"] = "passes"
-    log_x: bool = False
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
+    x: Literal["passes", "seconds"] = "passes"
     primal_alone: Sequence[str] = ()
 
 
@@ -42,17 +41,27 @@ class Printed(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A figure or table of a paper. ``says`` is its caption's claim in one sentence, where that is
-    more than what is ``claimed``. ``departs`` says where we differ, in a sentence or two.
+    """A figure or table of a paper; ``heading`` is its place and title, "Figure 12: ...".
+    ``departs`` says where we differ, in a sentence or two; ``says`` is the caption's claim in one
+    sentence, where that is not what is ``claimed``.
     """
 
-    place: str
-    title: str
-    says: str
+    heading: str
     claimed: Sequence[Claim] | Said
     panels: Sequence[Panel] = ()
     printed: Printed | None = None
     departs: str = ""
+    says: str = ""
+
+    @property
+    def place(self) -> str:
+        """The figure or table."""
+        return self.heading.partition(": ")[0]
+
+    @property
+    def title(self) -> str:
+        """What it shows; empty for a claim without a figure."""
+        return self.heading.partition(": ")[2]
 
     @property
     def claims(self) -> Sequence[Claim]:

@@ -11,7 +11,7 @@ import platform
 import re
 import subprocess
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,15 +24,12 @@ from egparse.errors import EgparseError
 from egparse.experiments.record import Comparison, Curve, Point
 from egparse.types import Longs
 
-_EVERY = 25
-"""So many first passes of a curve are kept, then those that are a little further on."""
-_STEP = 1.04
-_DIGITS = {"primal": 11, "dual": 11, "seconds": 4, "score": 6, "passes": 6}
+_EVERY, _STEP = 25, 1.04
+"""So many first points of a curve are kept, then those whose passes are so many times the last."""
+_DIGITS = {"passes": 6, "seconds": 4, "primal": 11, "dual": 11, "score": 6}
 _SCALARS = re.compile(r"\[\s+([^\[\]{}]*?)\s+\]")
 _NOT_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_PACKAGES = ("numpy", "numba", "scipy")
-_PROCESSORS = Path("/proc/cpuinfo")
-_ROOT = Path(__file__).resolve().parents[2]
+"""JSON has no infinity: a number that is not finite becomes its name."""
 
 
 class Results(NamedTuple):
@@ -47,41 +44,35 @@ class Results(NamedTuple):
     seconds: float = 0.0
     finished: bool = False
 
-    @property
-    def quick(self) -> bool:
-        """Whether the problems were small, and the numbers mean nothing."""
-        return bool(self.made["quick"])
-
 
 def versions() -> dict[str, str]:
     """Package -> version, for everything that the numbers depend on; in a checkout with the commit
     of this program.
     """
     found = {"egparse": f"{__version__}{_commit()}", "python": platform.python_version()}
-    for package in _PACKAGES:
+    for package in ("numpy", "numba", "scipy"):
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
 
 
+def _commit() -> str:
+    root = Path(__file__).resolve().parents[2]
+    asked = ("git", "-C", str(root), "rev-parse", "--short", "HEAD")
+    with suppress(OSError, subprocess.SubprocessError):
+        if (root / ".git").exists():
+            done = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True)
+            return f" (commit {done.stdout.strip()})"
+    return ""
+
+
 def machine() -> str:
     """The model of the processor, as the system names it."""
     with suppress(OSError):
-        for line in _PROCESSORS.read_text().splitlines():
-            key, _, value = line.partition(":")
-            if key.strip() == "model name":
-                return value.strip()
+        named = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        if named:
+            return named[1].strip()
     return platform.processor() or platform.machine()
-
-
-def _commit() -> str:
-    if not (_ROOT / ".git").exists():
-        return ""
-    with suppress(OSError, subprocess.SubprocessError):
-        asked = ("git", "-C", str(_ROOT), "rev-parse", "--short", "HEAD")
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=10, check=True)
-        return f" (commit {done.stdout.strip()})"
-    return ""
 
 
 def encoded(name: str, results: Results) -> bytes:
@@ -94,10 +85,18 @@ def encoded(name: str, results: Results) -> bytes:
         "made": results.made,
         "seconds": round(results.seconds, 1),
         "numbers": results.numbers,
-        "comparisons": {key: _plain(value) for key, value in results.comparisons.items()},
+        "comparisons": {
+            key: {**own._asdict(), "curves": [_written(curve) for curve in own.curves]}
+            for key, own in results.comparisons.items()
+        },
     }
-    text = json.dumps(_writable(content), ensure_ascii=False, indent=1, allow_nan=False)
-    return (_SCALARS.sub(_in_one_line, text) + "\n").encode()
+
+    def finite(value: Any) -> Any:
+        return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+    text = json.dumps(_each(finite, content), ensure_ascii=False, indent=1, allow_nan=False)
+    in_lines = _SCALARS.sub(lambda found: "[" + re.sub(r"\s*\n\s*", " ", found[1]) + "]", text)
+    return f"{in_lines}\n".encode()
 
 
 def read_results(path: Path, name: str) -> Results:
@@ -107,17 +106,18 @@ def read_results(path: Path, name: str) -> Results:
         EgparseError: no such file, or one of another content.
     """
     try:
-        content = _readable(json.loads(path.read_text(encoding="utf-8")))
+        content = _each(
+            lambda value: _NOT_FINITE.get(value, value) if isinstance(value, str) else value,
+            json.loads(path.read_text(encoding="utf-8")),
+        )
         if content["experiment"] != name:
             raise KeyError(f"the experiment {content['experiment']!r}")
-        comparisons = {key: _comparison(value) for key, value in content["comparisons"].items()}
-        return Results(
-            content["made"],
-            comparisons,
-            content["numbers"],
-            content["seconds"],
-            content["finished"],
-        )
+        comparisons = {
+            key: Comparison(**{**own, "curves": tuple(map(_read, own["curves"]))})
+            for key, own in content["comparisons"].items()
+        }
+        fields = {field: content[field] for field in Results._fields}
+        return Results(**{**fields, "comparisons": comparisons})
     except OSError as error:
         raise EgparseError(f"{path}: expected the numbers of a run, got none") from error
     except (ValueError, KeyError, TypeError) as error:
@@ -126,87 +126,42 @@ def read_results(path: Path, name: str) -> Results:
         ) from error
 
 
-def _plain(found: Comparison) -> dict[str, Any]:
-    curves = [
-        {
-            **curve._asdict(),
-            "points": _columns(_thinned(curve.points)),
-            "outcomes": _packed(curve.outcomes),
-        }
-        for curve in found.curves
-    ]
-    return {**found._asdict(), "curves": curves}
+def _each(change: Callable[[Any], Any], value: Any) -> Any:
+    """Nested mappings and lists with each of their values changed."""
+    if isinstance(value, Mapping):
+        return {str(key): _each(change, item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_each(change, item) for item in value]
+    return change(value)
 
 
-def _comparison(content: Mapping[str, Any]) -> Comparison:
-    curves = tuple(
-        Curve(
-            **{
-                **curve,
-                "points": _points(curve["points"]),
-                "outcomes": _unpacked(curve["outcomes"]),
-            }
-        )
-        for curve in content["curves"]
-    )
-    return Comparison(**{**content, "curves": curves})
+def _written(curve: Curve) -> dict[str, Any]:
+    """A curve whose points are columns, thinned, and whose outcomes are packed."""
+    points = {
+        field: [float(f"{getattr(point, field):.{digits}g}") for point in _thinned(curve.points)]
+        for field, digits in _DIGITS.items()
+    }
+    outcomes = None
+    if curve.outcomes is not None:
+        small = np.ascontiguousarray(curve.outcomes.T, dtype="<u2")  # columns repeat themselves
+        outcomes = base64.b85encode(zlib.compress(small.tobytes(), 9)).decode("ascii")
+    return {**curve._asdict(), "points": points, "outcomes": outcomes}
 
 
-def _packed(outcomes: Longs | None) -> str | None:
-    if outcomes is None:
-        return None
-    small = np.ascontiguousarray(outcomes.T, dtype="<u2")  # columns, which repeat themselves
-    return base64.b85encode(zlib.compress(small.tobytes(), 9)).decode("ascii")
-
-
-def _unpacked(text: str | None) -> Longs | None:
-    if text is None:
-        return None
-    small = np.frombuffer(zlib.decompress(base64.b85decode(text)), dtype="<u2")
-    return np.ascontiguousarray(small.reshape(3, -1).T, dtype=np.int64)
+def _read(written: Mapping[str, Any]) -> Curve:
+    columns = (written["points"][field] for field in Point._fields)
+    points = tuple(Point(*row) for row in zip(*columns, strict=True))
+    outcomes: Longs | None = None
+    if written["outcomes"] is not None:
+        packed = zlib.decompress(base64.b85decode(written["outcomes"]))
+        small = np.frombuffer(packed, dtype="<u2").reshape(3, -1)
+        outcomes = np.ascontiguousarray(small.T, dtype=np.int64)
+    return Curve(**{**written, "points": points, "outcomes": outcomes})
 
 
 def _thinned(points: Sequence[Point]) -> list[Point]:
     kept = list(points[:_EVERY])
-    for place, point in enumerate(points[_EVERY:], _EVERY + 1):
-        is_last = place == len(points)
-        if is_last or point.passes >= _STEP * kept[-1].passes:
+    for point in points[_EVERY:]:
+        if point is points[-1] or point.passes >= _STEP * kept[-1].passes:
             kept.append(point)
     return kept
-
-
-def _columns(points: Sequence[Point]) -> dict[str, list[float]]:
-    rows = list(zip(*points, strict=True)) or [()] * len(Point._fields)
-    return {
-        field: [float(f"{value:.{_DIGITS[field]}g}") for value in column]
-        for field, column in zip(Point._fields, rows, strict=True)
-    }
-
-
-def _points(columns: Mapping[str, Sequence[Any]]) -> tuple[Point, ...]:
-    return tuple(Point(*row) for row in zip(*(columns[f] for f in Point._fields), strict=True))
-
-
-def _writable(value: Any) -> Any:
-    """JSON has no infinity: a number that is not finite becomes its name."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, Mapping):
-        return {str(key): _writable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_writable(item) for item in value]
-    return value
-
-
-def _readable(value: Any) -> Any:
-    if isinstance(value, str):
-        return _NOT_FINITE.get(value, value)
-    if isinstance(value, dict):
-        return {key: _readable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_readable(item) for item in value]
-    return value
-
-
-def _in_one_line(found: re.Match[str]) -> str:
-    return "[" + re.sub(r"\s*\n\s*", " ", found[1]) + "]"

@@ -52,10 +52,9 @@ LOSSES = {
 }
 """Name -> beta and gamma of the loss family (``egparse.learners.losses``)."""
 
-SECOND_ORDER_MARGIN = 4.0
-"""Gamma of the second-order parser learned by dual coordinate ascent, unless the settings say
-otherwise: each wrong head costs so much in its softmax-margin loss
-(docs/decisions/second-order.md).
+PARSER_MARGIN = 4.0
+"""Gamma of the parser, unless the settings say otherwise: each wrong head costs so much in its
+softmax-margin loss (docs/decisions/successors.md).
 """
 
 _IN_WORDS = {
@@ -89,10 +88,10 @@ def build_learner(
         from egparse.learners.offset_problem import OffsetProblem
 
         check_continues(config)
-        beta, gamma = LOSSES["perceptron"] if config.learner == "perceptron" else (beta, gamma)
+        beta, gamma = LOSSES["perceptron"] if config.algorithm == "perceptron" else (beta, gamma)
         problem = OffsetProblem(problem, offsets, beta=beta, gamma=gamma)
     options = dict(config.options)
-    if config.learner == DEFAULT_LEARNER:
+    if config.algorithm == DEFAULT_LEARNER:
         options = {
             "anneal_from": config.anneal_from,
             "anneal_decay": config.anneal_decay,
@@ -100,15 +99,15 @@ def build_learner(
             **options,
         }
     is_partial = len(parts.partial) > 0
-    settings = check_settings(config.learner, common, options)
+    settings = check_settings(config.algorithm, common, options)
     jobs = present_jobs()
     if jobs.connect is not None and is_divided(config):
         if is_partial:
             refuse_partial(jobs.count)
-        if config.learner in GATHERED:
-            return _gathering(config.learner, problem, common, options, jobs)
-        return jobs.connect(problem, class_of(config.learner, options), settings, jobs.count)
-    learner = build(config.learner, problem, common, **options)
+        if config.algorithm in GATHERED:
+            return _gathering(config.algorithm, problem, common, options, jobs)
+        return jobs.connect(problem, class_of(config.algorithm, options), settings, jobs.count)
+    learner = build(config.algorithm, problem, common, **options)
     learner.threads = jobs.threads
     if not is_partial:
         return learner
@@ -131,8 +130,8 @@ def _gathering(
 
 def is_divided(config: LearningConfig) -> bool:
     """Whether the nodes of a cluster share the work of this learner."""
-    gathered = present_jobs().gather is not None and config.learner in GATHERED
-    return gathered or config.learner in SHARDED
+    gathered = present_jobs().gather is not None and config.algorithm in GATHERED
+    return gathered or config.algorithm in SHARDED
 
 
 def refuse_partial(jobs: int) -> None:
@@ -149,12 +148,12 @@ def check_partial(config: LearningConfig) -> None:
     """Raise ConfigError for a learner or a loss that cannot learn from partial annotation or other
     distributions; unknown learners are left to ``build_learner``.
     """
-    if config.learner not in LEARNERS:
+    if config.algorithm not in LEARNERS:
         return
-    if config.learner not in FROM_DISTRIBUTIONS:
+    if config.algorithm not in FROM_DISTRIBUTIONS:
         raise ConfigError(
             "expected a learner that can learn from distributions, as partial annotation needs "
-            f"({', '.join(FROM_DISTRIBUTIONS)}), got {config.learner!r}"
+            f"({', '.join(FROM_DISTRIBUTIONS)}), got {config.algorithm!r}"
         )
     beta, _ = loss_of(config)
     if math.isinf(beta):
@@ -168,10 +167,10 @@ def check_continues(config: LearningConfig) -> None:
     """Raise ConfigError for a learner that cannot continue from the weights of another model;
     unknown ones are left to ``build_learner``.
     """
-    if config.learner in LEARNERS and config.learner not in CONTINUING:
+    if config.algorithm in LEARNERS and config.algorithm not in CONTINUING:
         raise ConfigError(
             f"expected a learner that can continue from a base model ({', '.join(CONTINUING)}), "
-            f"got {config.learner!r}"
+            f"got {config.algorithm!r}"
         )
 
 
@@ -182,11 +181,11 @@ def check_savable(config: TrainConfig) -> None:
         ConfigError: one that cannot, with its section.
     """
     for section, learning in learning_sections(config):
-        entry = LEARNERS.get(learning.learner)
+        entry = LEARNERS.get(learning.algorithm)
         if entry is not None and not entry.checkpoints:
             raise ConfigError(
                 f"{section}.learner: expected one whose state can be saved, as --checkpoint needs, "
-                f"got {learning.learner!r}"
+                f"got {learning.algorithm!r}"
             )
 
 
@@ -202,7 +201,7 @@ def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection
     sections = {layer: section_of(layer, joint) for layer in layers}
     learning_of = {layer: getattr(config, section) for layer, section in sections.items()}
     for layer, learning in learning_of.items():
-        check_installed(learning.learner)
+        check_installed(learning.algorithm)
         check_learner_settings(sections[layer], learning, config.jobs)
     if joint:
         check_joint(config.morphology)
@@ -212,8 +211,8 @@ def check_learners(config: TrainConfig, layers: Iterable[str], joint: Collection
     misfits = [layer for layer in layers if not fits(learning_of[layer])]
     if not misfits:
         return
-    name = learning_of[misfits[0]].learner
-    misfits = [layer for layer in misfits if learning_of[layer].learner == name]
+    name = learning_of[misfits[0]].algorithm
+    misfits = [layer for layer in misfits if learning_of[layer].algorithm == name]
     tasks = ", ".join(
         f"{sections[layer]} ({_IN_WORDS[structure_of(learning_of[layer])]})" for layer in misfits
     )
@@ -245,11 +244,11 @@ def check_joint(config: LearningConfig) -> None:
     """Raise ConfigError for a learner that looks at the weights of single labels, which share
     weights where layers are learned together.
     """
-    entry = LEARNERS.get(config.learner)
+    entry = LEARNERS.get(config.algorithm)
     if entry is not None and entry.fits != EVERYTHING:
         raise ConfigError(
             f"{MORPHOLOGY}.learner: expected one that learns from scores alone, such as "
-            f"{DEFAULT_LEARNER}, or {MORPHOLOGY}.joint = 'never', got {config.learner!r}"
+            f"{DEFAULT_LEARNER}, or {MORPHOLOGY}.joint = 'never', got {config.algorithm!r}"
         )
 
 
@@ -260,10 +259,10 @@ def check_learner_settings(section: str, config: LearningConfig, jobs: int = 1) 
     try:
         beta, gamma = loss_of(config)
         common = LearnerConfig(beta=beta, gamma=gamma, c=config.c)
-        check_settings(config.learner, common, dict(config.options))
+        check_settings(config.algorithm, common, dict(config.options))
         if jobs > 1 and present_jobs().connect is not None and not is_divided(config):
             warnings.warn(
-                f"{section}: {config.learner} learns by one job; the work of "
+                f"{section}: {config.algorithm} learns by one job; the work of "
                 f"{', '.join(SHARDED)} can be divided",
                 JobsWarning,
                 stacklevel=2,
@@ -277,7 +276,7 @@ def check_pruner(config: PrunerConfig) -> None:
     if not (is_probabilistic(config) and fits(config)):
         raise ConfigError(
             "pruner: expected a learner of trees and a loss that have probabilities, such as "
-            f"{DEFAULT_LEARNER} and log-linear, got {config.learner} and {config.loss}"
+            f"{DEFAULT_LEARNER} and log-linear, got {config.algorithm} and {config.loss}"
         )
 
 
@@ -296,7 +295,8 @@ def fits(config: LearningConfig) -> bool:
     """Whether the learner fits what the task's examples are; unknown learners are left to
     ``build_learner``.
     """
-    return config.learner not in LEARNERS or structure_of(config) in LEARNERS[config.learner].fits
+    entry = LEARNERS.get(config.algorithm)
+    return entry is None or structure_of(config) in entry.fits
 
 
 def require_fit(section: str, config: LearningConfig, learns: str = "label sequences") -> None:
@@ -307,7 +307,7 @@ def require_fit(section: str, config: LearningConfig, learns: str = "label seque
     """
     if not fits(config):
         raise ConfigError(
-            f"{section}.learner: expected one that learns {learns}, got {config.learner!r}"
+            f"{section}.learner: expected one that learns {learns}, got {config.algorithm!r}"
         )
 
 
@@ -325,10 +325,10 @@ def loss_of(config: LearningConfig) -> tuple[float, float]:
     Raises:
         ConfigError: a named loss that the learner does not minimise.
     """
-    beta, gamma = named_loss(config.learner, config.loss)
-    second_order = isinstance(config, ParserConfig) and config.order == 2
-    if second_order and config.learner == "dca" and config.loss == "auto":
-        beta, gamma = 1.0, SECOND_ORDER_MARGIN
+    beta, gamma = named_loss(config.algorithm, config.loss)
+    is_free = config.loss == "auto" and (beta, gamma) == LOSSES["log-linear"]
+    if isinstance(config, ParserConfig) and is_free and fits(config):
+        gamma = PARSER_MARGIN
     return (
         beta if config.beta is None else config.beta,
         gamma if config.gamma is None else config.gamma,
@@ -352,7 +352,7 @@ def is_probabilistic(config: LearningConfig) -> bool:
     """Whether exp(score) of the model is fitted as a probability; without that its marginals are no
     estimates of probabilities.
     """
-    return fits_probabilities(config.learner, config.loss, config.beta)
+    return fits_probabilities(config.algorithm, config.loss, config.beta)
 
 
 def named_loss(learner: str, loss: str) -> tuple[float, float]:

@@ -220,8 +220,7 @@ LEARNERS: dict[str, Entry] = {
     ),
     "frank-wolfe": Entry(
         "egparse.experiments.learners.frank_wolfe:FrankWolfe",
-        "structured SVM by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013; Osokin et "
-        "al. 2016)",
+        "structured SVM by block-coordinate Frank-Wolfe (Lacoste-Julien et al. 2013)",
         probabilities=False,
         continues=True,
         loss="max-margin",

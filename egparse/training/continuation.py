@@ -30,7 +30,7 @@ from egparse.config.sections import (
 from egparse.errors import ConfigError, EgparseError
 from egparse.features.form_statistics import FormStatistics
 from egparse.features.word_table import Columns
-from egparse.fitting.choose_learner import check_continues
+from egparse.fitting.choose_learner import check_continues, loss_of
 from egparse.fitting.journal import Journal
 from egparse.fitting.progress import Listener, silent
 from egparse.layers import MORPHOLOGY, TAG_LAYERS
@@ -319,7 +319,9 @@ def _as_arc_factored(parser: ParserConfig, pruner: PrunerConfig) -> ParserConfig
     """The settings of a base whose parser is only a pruner, as its training was interrupted."""
     names = [*(one.name for one in fields(LearningConfig)), "bits", "mbr_scale"]
     learning = {name: getattr(pruner, name) for name in names}
-    return replace(parser, **(learning | {"order": 1, "stop": ORDER_1.stop}))
+    beta, gamma = loss_of(pruner)
+    changed = {"order": 1, "stop": ORDER_1.stop, "beta": beta, "gamma": gamma}
+    return replace(parser, **(learning | changed))
 
 
 def _sections(base: Model) -> set[str]:

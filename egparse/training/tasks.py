@@ -5,13 +5,13 @@ have predicted.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from egparse.config.sections import TrainConfig
+from egparse.config.sections import AUTO, TrainConfig
 from egparse.errors import EgparseError
 from egparse.features.word_table import Columns
 from egparse.fitting.task import Part, Task
@@ -26,7 +26,12 @@ from egparse.parsing.gold_trees import (
     headed_sentences,
     known_heads,
 )
-from egparse.parsing.training import ArcParserTask, SecondOrderTask, predicted_heads
+from egparse.parsing.training import (
+    ArcParserTask,
+    SecondOrderTask,
+    is_exact_for,
+    predicted_heads,
+)
 from egparse.parsing.tree_inference import Trees
 from egparse.pipeline.components import LABELLER, PARSER, Components
 from egparse.sentences import HIDDEN
@@ -208,13 +213,17 @@ def _parser(scene: Scene) -> ArcParserTask | SecondOrderTask | None:
         return _arcs(scene, base=scene.before(PARSER))
     if PRUNER not in scene.learned:
         return None
+    config = scene.config.parser
+    if config.learner == AUTO and not is_exact_for(config, scene.trees):
+        # no learner has a bound there, and EG gets fewer arcs right (docs/decisions/successors.md)
+        config = replace(config, learner="dca")
     return SecondOrderTask(
         scene.with_heads,
         scene.dev,
         scene.heads,
         scene.learned[PRUNER],
         scene.config.pruner,
-        scene.config.parser,
+        config,
         scene.config.seed,
         scene.before(PARSER),
         scene.in_full,

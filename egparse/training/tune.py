@@ -213,7 +213,7 @@ def _check_tasks(run: Run, paths: Mapping[str, PathConfig]) -> None:
     if "pruner" in paths and "parser" in possible and config.parser.order == 1:
         raise EgparseError("pruner: a parser of order 1 has no pruner")
     for task in paths:
-        learner = getattr(config, task).learner
+        learner = getattr(config, task).algorithm
         if learner in LEARNERS and not LEARNERS[learner].regularised:
             raise ConfigError(f"{task}: the learner {learner} has no regularisation constant")
         if task in run.corpus.joint:
@@ -254,7 +254,7 @@ class _Tuning:
     def _walk(self, task: Task[Predictor]) -> None:
         """Follow the path of one task and score each point."""
         config = task.config
-        entry = LEARNERS.get(config.learner)
+        entry = LEARNERS.get(config.algorithm)
         prepared = task.prepare() if entry is not None and entry.warm_starts else None
         # partial annotation is completed anew at each C: its targets depend on the weights
         warm_start = prepared is not None and isinstance(prepared.learner, OnlineEG)
@@ -262,7 +262,7 @@ class _Tuning:
             task.name,
             self._paths[task.name],
             config.c,
-            config.learner,
+            config.algorithm,
             loss_name(config),
             warm_start,
         )

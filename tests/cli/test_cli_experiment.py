@@ -18,7 +18,7 @@ def test_a_quick_experiment_writes_numbers_page_and_figures(tmp_path: Path) -> N
         "experiment", "multiclass", "--quick", "--iterations", 2, "--c", 10, "--output", tmp_path
     )
     names = {path.name for path in tmp_path.iterdir()}
-    assert names >= {"index.md", "multiclass.json", "collins-2008-figure-11.png"}
+    assert names >= {"index.md", "multiclass.json", "globerson-2007-figure-3.png"}
     assert "EG, C = 10, seed 1:" in done.stderr
     assert "index.md" in done.stdout
 
@@ -43,4 +43,5 @@ def test_help_names_every_experiment() -> None:
 
 def test_an_error_leaves_no_file(tmp_path: Path) -> None:
     assert "--data DIRECTORY" in complaint("experiment", "dca", "-o", tmp_path / "new")
+    assert "constants > 0" in complaint(f"experiment dca --quick --c 0 -o {tmp_path}/new")
     assert not (tmp_path / "new").exists()

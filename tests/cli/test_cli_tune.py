@@ -16,8 +16,8 @@ from cli import program
 from cli.program import CORPORA, ENVIRONMENT, first_sentences
 
 from egparse.cli.commands.tune import check_plottable, path_table
+from egparse.cli.tuning_figure import figure
 from egparse.errors import EgparseError
-from egparse.experiments.tuning_figure import figure
 from egparse.training.tune import TASKS
 
 PROGRAM = """
@@ -192,7 +192,7 @@ def test_a_task_must_be_named(corpus: Path) -> None:
 def test_without_matplotlib_a_plot_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.delitem(sys.modules, "egparse.experiments.tuning_figure")
+    monkeypatch.delitem(sys.modules, "egparse.cli.tuning_figure")
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(
         EgparseError, match=r"--plot: needs matplotlib; pip install 'egparse\[experiments\]'"

@@ -36,5 +36,5 @@ def test_max_margin_is_the_loss_of_all_tasks_but_pruner_and_splitter() -> None:
 @pytest.mark.parametrize("trees", ["projective", "non-projective"])
 def test_the_parsers_of_order_one_have_no_settings_of_order_two(trees: str) -> None:
     parser = load_config(ROOT / "configs" / f"parser-{trees}.toml").parser
-    assert (parser.order, parser.trees, parser.c, parser.learner) == (1, trees, 10, "eg-online")
+    assert (parser.order, parser.trees, parser.c, parser.algorithm) == (1, trees, 10, "eg-online")
     assert loss_of(parser) == (LOG_LINEAR.beta, LOG_LINEAR.gamma)

@@ -219,7 +219,7 @@ def test_other_numbers() -> None:
         Quantity(fast, "passes"): 3.0,
         Quantity(fast, "passes", over="greatest"): 4.0,
         Quantity(fast, "passes", over="least"): 2.0,
-        Quantity(fast, "steps", per_example=True): 2.0,
+        Quantity(fast, "steps", per_cent=True): 200.0,
         Quantity(fast, "last passes"): 3.5,
         Quantity(OF("late", 1), "best score"): 60.0,
         Quantity(OF("late", 1), "fall"): 5.0,
@@ -229,8 +229,9 @@ def test_other_numbers() -> None:
         Quantity(OF("fast", BEST), "c"): 2.0,
         Overtaking(OF("late", 1), OF("slow", 1)): 3.0,
         Combined("sum", (2.0, Quantity(fast, "passes"))): 5.0,
-        Combined("difference", (5.0, Quantity(fast, "passes"), 1.0)): 1.0,
-        Combined("greatest", (2.0, Quantity(OF("none", 1), "passes"))): 2.0,
+        Combined("difference", (5.0, Quantity(fast, "passes"))): 2.0,
+        Combined("difference", (math.inf, math.inf)): math.inf,
+        Combined("least", (2.0, Quantity(OF("none", 1), "passes"))): 2.0,
     }
     assert {value: value_of(value, runs) for value in values} == pytest.approx(values)
 

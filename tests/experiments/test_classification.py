@@ -10,7 +10,6 @@ from learners.passes import passes
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from egparse.errors import EgparseError
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.losses import NAMED, Loss
@@ -118,17 +117,3 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
     *_, last = passes(learner, learner.initialise(0.0), 150)
     assert last.dual - 1e-4 <= optimum <= last.primal + 1e-4
     assert last.gap < 1e-3 * optimum
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "message"),
-    [
-        (np.zeros((3, 2)), np.zeros(2), "expected vectors .* got shapes"),
-        (np.zeros((0, 2)), np.zeros(0), "expected vectors"),
-        (np.zeros((2, 2)), np.array([0, K]), "numbered below 4, got 0 to 4"),
-        (np.array([[0.0, np.nan]]), np.zeros(1), "expected finite vectors"),
-    ],
-)
-def test_data_that_do_not_fit_are_refused(x: Floats, y: np.ndarray, message: str) -> None:
-    with pytest.raises(EgparseError, match=message):
-        ClassifierProblem(x, y, K)

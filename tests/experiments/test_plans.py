@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from egparse.experiments.catalogue import EXPERIMENTS, PAPERS, perform, report
+from egparse.experiments.catalogue import EXPERIMENTS, PAGE, PAPERS, perform, report
 from egparse.experiments.page import figure_name, values_in
-from egparse.experiments.quantities import BEST, Number, Quantity, Runs
+from egparse.experiments.quantities import BEST, Number, Runs
 from egparse.experiments.request import Request
 from egparse.experiments.sections import Section
 
@@ -20,19 +20,20 @@ from egparse.experiments.sections import Section
 def sections() -> Iterator[Section]:
     for paper in PAPERS:
         yield from paper.sections
-        yield Section("further", paper.title, "", paper.further)
+        yield Section("further", paper.further)
 
 
 def test_all_that_is_shown_is_run() -> None:
     missing = []
     for section in sections():
         for value in values_in(section):
-            runs = value.runs if isinstance(value, Quantity) else value
-            if isinstance(runs, Runs) and not planned(runs):
-                missing.append((section.place, runs))
-            if isinstance(runs, Number):
-                assert runs.keys[0] in EXPERIMENTS[runs.experiment].probes, runs
+            if not (planned(value) if isinstance(value, Runs) else probed(value)):
+                missing.append((section.place, value))
     assert missing == []
+
+
+def probed(number: Number) -> bool:
+    return number.keys[0] in EXPERIMENTS[number.experiment].probes
 
 
 def planned(runs: Runs) -> bool:
@@ -68,4 +69,5 @@ def test_every_plan_runs(name: str, tmp_path: Path) -> None:
         failed = [one.stopped for one in comparison.curves if one.stopped.startswith("failed")]
         assert comparison.curves, key
         assert len(failed) < len(comparison.curves), failed
-    assert report({name: results}, tmp_path).page.is_file()
+    assert report({name: results}, tmp_path)
+    assert (tmp_path / PAGE).is_file()

@@ -134,11 +134,12 @@ def test_points_are_spaced_and_hold_what_was_measured(scripted: Any) -> None:
 def test_a_learner_that_does_not_fit_is_an_error() -> None:
     plan = Plan(points_of, (Contender("n", "n-slack"),), (1.0,), Budget(2))
     with pytest.raises(ConfigError):
-        compare(plan, Request(), None, lambda found: None)
+        made(plan)
 
 
 def made(plan: Plan, request: Request | None = None) -> Comparison:
-    return compare(plan, request or Request(), None, lambda found: None)
+    *_, whole = compare(plan, request or Request())
+    return whole
 
 
 def test_the_bound_is_that_of_the_learners_before(scripted: Any) -> None:

@@ -163,7 +163,8 @@ def test_what_does_not_fit_is_said_before_anything_is_trained() -> None:
 
 
 def test_losses_by_name_and_by_number() -> None:
-    assert loss_of(ORDER_1) == (1.0, 0.0)
+    assert loss_of(ORDER_1) == (1.0, 4.0)
+    assert loss_of(replace(ORDER_1, loss="log-linear")) == (1.0, 0.0)
     assert loss_of(replace(ORDER_1, loss="softmax-margin")) == (1.0, 1.0)
     assert loss_of(replace(ORDER_1, loss="max-margin", gamma=2.0)) == (math.inf, 2.0)
     assert loss_of(replace(ORDER_1, learner="mira")) == (math.inf, 1.0)
@@ -174,13 +175,17 @@ def test_the_automatic_loss_is_the_one_that_the_learner_minimises(learner: str) 
     margin = ("mira", "n-slack", "frank-wolfe")
     only = {**dict.fromkeys(margin, "max-margin"), "perceptron": "perceptron"}
     expected = LOSSES[only.get(learner, "log-linear")]
-    for config in (LearningConfig(learner=learner), replace(ORDER_1, learner=learner)):
-        assert loss_of(config) == expected
-        assert loss_of(replace(config, gamma=3.0)) == (expected[0], 3.0)
-        assert loss_of(replace(config, beta=2.0)) == (2.0, expected[1])
-    of_order_2 = (1.0, 4.0) if learner == "dca" else expected
-    assert loss_of(ParserConfig(learner=learner)) == of_order_2
-    assert loss_of(PrunerConfig(learner=learner)) == expected
+    learns_trees = learner not in only and "trees" in LEARNERS[learner].fits
+    of_parsers = (1.0, 4.0) if learns_trees else expected
+    for config, loss in (
+        (LearningConfig(learner=learner), expected),
+        (PrunerConfig(learner=learner), expected),
+        (ParserConfig(learner=learner), of_parsers),
+        (replace(ORDER_1, learner=learner), of_parsers),
+    ):
+        assert loss_of(config) == loss
+        assert loss_of(replace(config, gamma=3.0)) == (loss[0], 3.0)
+        assert loss_of(replace(config, beta=2.0)) == (2.0, loss[1])
 
 
 def test_the_second_order_parser_has_a_margin_of_its_own_unless_the_settings_say_otherwise() -> (

@@ -30,7 +30,7 @@ BUDGET: dict[str, int] = {
     "parsing": 3_840,
     "text": 4_320,
     "pipeline": 1_900,
-    "training": 2_490,
+    "training": 2_500,
     "service": 2_950,
     "spacy_components": 3_760,
     "api": 100,

@@ -28,7 +28,6 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "mira": [{"k": 1}, {"k": 3}],
     "perceptron": [{}, {"averaged": False}],
     "sgd": [{}, {"averaged": True}],
-    "frank-wolfe": [{}, {"steps": "pairwise"}],
 }
 CASES = [
     (name, number, structure)

@@ -37,7 +37,7 @@ from egparse.training.run import train
 
 NEW = 100
 SECOND = (
-    "parser.order=2", "parser.bits=15", "parser.c=50", "parser.stop.iterations=2", "pruner.bits=14",
+    "parser.order=2", "parser.bits=15", "parser.c=20", "parser.stop.iterations=2", "pruner.bits=14",
     "pruner.c=2", "pruner.stop.iterations=2", "labeller.stop.iterations=2",
     'layers=["upos", "heads", "deprels"]',
 )  # fmt: skip
@@ -282,7 +282,12 @@ def test_learners_that_start_from_nothing_are_refused() -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        ("upos.loss=max-margin", "parser.loss=max-margin", 'layers=["upos", "heads"]'),
+        (
+            "upos.loss=max-margin",
+            "parser.loss=max-margin",
+            "parser.c=25",
+            'layers=["upos", "heads"]',
+        ),
         ("parser.trees=non-projective", 'layers=["heads", "deprels"]'),
     ],
     ids=["max-margin", "non-projective"],

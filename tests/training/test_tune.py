@@ -30,7 +30,7 @@ SHORT = PathConfig(c_from=4.0, c_to=1.0, decay=0.5, gap=0.003, iterations=30)
 
 ORDER_2 = (
     "parser.order=2", "parser.bits=14", "parser.stop.iterations=2", "pruner.bits=13", "pruner.c=2",
-    "pruner.stop.iterations=2",
+    "pruner.stop.iterations=2", "parser.learner=dca",
 )  # fmt: skip
 OF_ORDER_1 = tuple(task for task in TASKS if task != "pruner")
 
@@ -73,7 +73,8 @@ def test_each_task_has_its_path(task: str) -> None:
     assert own.best is not None
     assert own.best.score == pytest.approx(max(each.score or 0.0 for each in own.points))
     assert own.best.score > 20.0
-    assert (own.learner, own.loss, own.warm_start) == ("eg-online", "log-linear", True)
+    loss = "softmax-margin, gamma = 4" if task == "parser" else "log-linear"
+    assert (own.learner, own.loss, own.warm_start) == ("eg-online", loss, True)
 
 
 def test_the_pruner_has_its_path() -> None:
@@ -151,7 +152,7 @@ def test_scores_are_those_of_the_model_at_each_point(monkeypatch: pytest.MonkeyP
         return rescored
 
     monkeypatch.setattr(ArcParserTask, "score", watched)
-    done = tune(SENTENCES, DEV, quick(), {"parser": SHORT})
+    done = tune(SENTENCES, DEV, quick("parser.loss=log-linear"), {"parser": SHORT})
     assert [each.score for each in done.tasks[0].points] == seen
     assert len(set(seen)) > 1
 

@@ -17,7 +17,6 @@ from egparse.cli.options import FROM_0
 from egparse.errors import import_with_extra
 
 _CATALOGUE = "egparse.experiments.catalogue"
-_KINDS = {".md": Kind.MARKDOWN, ".png": Kind.FIGURE, ".json": Kind.JSON}
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -77,7 +76,6 @@ def experiment(
     if from_ is not None:
         if name == ALL:
             names = [each for each in names if (from_ / f"{each}.json").is_file()] or names
-        found = results_in(from_, names)
         copy(names, from_, output)
     else:
         request = Request(
@@ -90,20 +88,18 @@ def experiment(
             constants=tuple(c or ()),
             tell=silence if quiet else say,
         )
-        found = {each: perform(each, request, output) for each in names}
-    others = [
-        each for each in EXPERIMENTS if each not in found and (output / f"{each}.json").is_file()
-    ]
-    made = report({**results_in(output, others), **found}, output)
+        for each in names:
+            perform(each, request, output)
+    found = results_in(output, [one for one in EXPERIMENTS if (output / f"{one}.json").is_file()])
+    verdicts, page = report(found, output), output / "index.md"
+    seconds_of = {each: found[each].seconds for each in names}
     if json_:
-        claims = [{"claim": text, "verdict": verdict} for text, verdict in made.verdicts]
-        seconds_of = {each: results.seconds for each, results in found.items()}
-        print(tables.as_json({"page": str(made.page), "cpu_seconds": seconds_of, "claims": claims}))
+        claims = [{"claim": text, "verdict": verdict} for text, verdict in verdicts]
+        print(tables.as_json({"page": str(page), "cpu_seconds": seconds_of, "claims": claims}))
         return
-    rows = [(verdict, text) for text, verdict in made.verdicts if verdict != "not tested"]
+    rows = [(verdict, text) for text, verdict in verdicts if verdict != "not tested"]
     print(tables.table(("verdict", "claim"), rows, "ll"))
-    spent = sum(results.seconds for results in found.values())
-    print(f"{made.page}: {tables.seconds(spent)} of CPU time")
+    print(f"{page}: {tables.seconds(sum(seconds_of.values()))} of CPU time")
 
 
 def _check_files(names: Sequence[str], output: Path, force: bool) -> None:
@@ -111,7 +107,7 @@ def _check_files(names: Sequence[str], output: Path, force: bool) -> None:
     something else of value, unless ``force``.
     """
     check_folder(output)
-    for file in ("index.md", *(f"{each}.json" for each in names)):
-        path = output / file
+    numbers = {output / f"{each}.json": Kind.JSON for each in names}
+    for path, kind in {output / "index.md": Kind.MARKDOWN, **numbers}.items():
         if path.exists():
-            check_output(path, _KINDS[path.suffix], {}, force=force)
+            check_output(path, kind, {}, force=force)

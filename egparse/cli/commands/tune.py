@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _HEADINGS = ("C", "passes", "eff. it.", "total", "primal", "dual", "gap %", "dev", "time", "")
 _PLOTS = (".png", ".svg", ".pdf")
-_FIGURE = "egparse.experiments.tuning_figure"
+_FIGURE = "egparse.cli.tuning_figure"
 
 
 class TuneTask(StrEnum):
@@ -138,7 +138,7 @@ def tune(
             with opened(output) as stream:
                 stream.write(paths_as_json + "\n")
         if plot is not None:
-            from egparse.experiments.tuning_figure import figure
+            from egparse.cli.tuning_figure import figure
 
             drawn = io.BytesIO()
             figure(done.tuned.tasks).savefig(drawn, format=plot.suffix[1:].lower())
@@ -211,7 +211,7 @@ def _check_warm_start(tasks: list[str], config: TrainConfig) -> None:
     from egparse.learners.registry import LEARNERS
 
     for task in tasks:
-        learner = getattr(config, task).learner
+        learner = getattr(config, task).algorithm
         if learner in LEARNERS and not LEARNERS[learner].warm_starts:
             raise EgparseError(
                 f"--gap and --passes: expected tasks learned by eg-online, got {task}, learned by "

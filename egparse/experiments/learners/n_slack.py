@@ -21,6 +21,7 @@ by 0 where inference cannot reach that.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -29,7 +30,7 @@ from annotated_types import Interval
 
 from egparse.errors import EgparseError
 from egparse.experiments.learners.frank_wolfe import nearest_structure
-from egparse.experiments.learners.working_sets import WorkingSets
+from egparse.experiments.learners.working_sets import Structure, WorkingSets
 from egparse.learners.dual import DualLearner, DualState, require_hinge
 from egparse.learners.learner import Certificate, LearnerConfig
 from egparse.learners.losses import HINGE
@@ -91,17 +92,15 @@ class NSlack(DualLearner):
         ignored.
         """
         self.problem.reset()
-        n, c = self.n, self.config.c
+        first = [self._structure(i, nearest_structure(self.problem, i), 1.0) for i in range(self.n)]
         state = NSlackState(
             value=0.0,
             squared_norm=0.0,
-            c=c,
-            evaluations=n,
-            sets=WorkingSets(n, size(self.problem), c),
-            violation=np.full(n, np.inf),
+            c=self.config.c,
+            evaluations=self.n,
+            sets=WorkingSets.of(size(self.problem), self.config.c, first),
+            violation=np.full(self.n, np.inf),
         )
-        for i in range(n):
-            self._include(state, i, nearest_structure(self.problem, i), weight=1.0)
         write(self.problem, state.sets.v)
         return state
 
@@ -114,20 +113,20 @@ class NSlack(DualLearner):
         """
         if state.finished:
             return
-        precision, found, new = self._precision(state), 0, 0
+        precision, found, new = self._precision(state), False, list[Structure]()
         slacks = state.sets.slacks()
         for i in range(self.n):
             highest, structure = self._search(state, i)
             state.violation[i] = highest - slacks[i]
             if state.violation[i] > precision:
-                self._include(state, i, structure)
-                found, new = found + 1, new + 1
-            if new == self.config.accumulate:
-                self._solve(state)
-                slacks, new = state.sets.slacks(), 0
+                new.append(self._structure(i, structure))
+                found = True
+            if len(new) == self.config.accumulate:
+                self._solve(state, new)
+                slacks, new = state.sets.slacks(), []
         state.finished = not found and state.solved and precision <= self.config.epsilon
         if not state.finished:
-            self._solve(state)
+            self._solve(state, new)
             state.sets.drop(_PATIENCE)
 
     def certificate(self, state: NSlackState) -> Certificate:  # type: ignore[override]
@@ -150,22 +149,21 @@ class NSlack(DualLearner):
             )
         return above + problem.cost_constant(i), best
 
-    def _include(self, state: NSlackState, i: int, structure: Floats, weight: float = 0.0) -> None:
-        """Add a structure (parts,) to the working set of example i."""
-        problem, twin = self.problem, self._twin
-        cost, changes = problem.expected_cost(i, structure), problem.gold(i) - structure
+    def _structure(self, i: int, structure: Floats, weight: float = 0.0) -> Structure:
+        """A structure (parts,) of example i, with psi in float32, which changes no counts."""
+        changes, twin = self.problem.gold(i) - structure, self._twin
         if changes.any():
             twin.add(i, changes)
         indices, values, before = [], [], 0
         for array in twin.vectors():
             flat = array.reshape(-1)
             used = np.flatnonzero(flat != 0.0)
-            indices.append(used + before)
-            values.append(flat[used])
+            indices.append((used + before).astype(np.int32))
+            values.append(flat[used].astype(np.float32))
             flat[used] = 0.0
             before += array.size
-        numbers = np.concatenate(indices), np.concatenate(values)
-        state.sets.include(i, cost, *numbers, weight)
+        cost = self.problem.expected_cost(i, structure)
+        return Structure(i, cost, weight, np.concatenate(indices), np.concatenate(values))
 
     def _precision(self, state: NSlackState) -> float:
         """The violation from which a structure is added, and twice that of the programs."""
@@ -173,6 +171,7 @@ class NSlack(DualLearner):
         mean = float(np.maximum(0.0, known).mean()) if len(known) else 0.0
         return max(float(self.config.epsilon), mean / 2)
 
-    def _solve(self, state: NSlackState) -> None:
+    def _solve(self, state: NSlackState, new: Sequence[Structure]) -> None:
+        state.sets.add(new)
         state.solved = state.sets.solve(self._precision(state) / 2)
         write(self.problem, state.sets.v)

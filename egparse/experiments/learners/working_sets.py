@@ -16,6 +16,8 @@ psi are sparse and v is kept, so that a sweep takes time in proportion to their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,124 +31,122 @@ _SWEEPS = 200
 """The most sweeps of a program; the next one goes on from there."""
 
 _END = np.iinfo(np.int32).max  # behind all indices
-_VARIABLES = ("v", "_owner", "_idle", "_structures", "_new")
+
+
+class Structure(NamedTuple):
+    """A structure of example ``owner`` with its weight alpha, and its psi: ``values`` at
+    ``indices``, which ascend.
+    """
+
+    owner: int
+    cost: float
+    weight: float
+    indices: Ints
+    values: Singles
 
 
 class Structures(NamedTuple):
-    """m structures: of structure k ``cost`` (m,), ``weights`` alpha (m,), and psi, whose ``values``
-    at ``indices`` are those from ``starts[k]`` to ``starts[k + 1]``.
+    """m structures, each field (m,); psi of structure k has the ``values`` at ``indices`` from
+    ``starts[k]`` to ``starts[k + 1]``. ``idle`` counts the last programs without weight.
     """
 
+    owner: Longs
+    idle: Longs
     cost: Floats
     weights: Floats
     starts: Longs
     indices: Ints
     values: Singles
 
+    @classmethod
+    def of(cls, new: Sequence[Structure]) -> Structures:
+        """At least one structure."""
+        owner, cost, weights, indices, values = zip(*new, strict=True)
+        return cls(
+            np.array(owner),
+            np.zeros(len(new), dtype=np.int64),
+            np.array(cost),
+            np.array(weights),
+            np.cumsum([0, *map(len, values)]),
+            np.concatenate(indices),
+            np.concatenate(values),
+        )
 
+
+@dataclass
 class WorkingSets:
-    """The working sets of ``n`` examples with ``features`` weights, and C. Each example has to get
-    a structure, of weight 1, before anything is asked.
-    """
+    """The working sets of ``n`` examples, and C."""
 
-    def __init__(self, n: int, features: int, c: float) -> None:
-        self.v, self._c, self._n = np.zeros(features), c, n
-        self._owner, self._idle = np.empty((2, 0), dtype=np.int64)
-        numbers = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.float32)
-        starts = np.zeros(1, dtype=np.int64)
-        self._structures = Structures(np.empty(0), np.empty(0), starts, *numbers)
-        self._new: list[tuple[int, float, float, Ints, Singles]] = []
+    n: int
+    c: float
+    v: Floats
+    structures: Structures
 
-    def saved(self) -> dict[str, Any]:
-        """For a checkpoint."""
-        return {name: getattr(self, name) for name in _VARIABLES}
+    @classmethod
+    def of(cls, features: int, c: float, first: Sequence[Structure]) -> WorkingSets:
+        """One structure of weight 1 for each example, in order."""
+        sets = cls(len(first), c, np.zeros(features), Structures.of(first))
+        for one in first:
+            sets.v[one.indices] += one.values
+        return sets
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Continue from what ``saved`` returned."""
-        vars(self).update({name: saved[name] for name in _VARIABLES})
-
-    def include(
-        self, i: int, cost: float, indices: Longs, values: Floats, weight: float = 0.0
-    ) -> None:
-        """Add a structure to the working set of example i. ``values`` are rounded to float32, which
-        changes no counts.
-        """
-        stored = values.astype(np.float32)
-        self._new.append((i, cost, weight, indices.astype(np.int32), stored))
-        if weight:
-            self.v[indices] += stored
+    def add(self, new: Sequence[Structure]) -> None:
+        """Add structures of weight 0."""
+        if new:
+            old, added = self.structures, Structures.of(new)
+            added = added._replace(starts=added.starts[1:] + old.starts[-1])
+            columns: Iterable[Any] = zip(old, added, strict=True)
+            self.structures = Structures._make(np.concatenate(pair) for pair in columns)
 
     def solve(self, tolerance: float) -> bool:
         """Raise the dual until no example has a structure with weight whose H is lower than the
         highest by more than ``tolerance``; returns whether the sweeps were enough.
         """
-        order, blocks = self._in_order()
-        room, own = np.empty(int(np.diff(blocks).max(initial=1))), self._structures
-        sweeps = solve(own, order, blocks, self.v, self._c, float(tolerance), _SWEEPS, room)
-        self._idle = np.where(own.weights > 0, 0, self._idle + 1)
-        return bool(sweeps <= _SWEEPS)
+        own = self.structures
+        solved = solve(own, *self._in_order(), self.v, self.c, float(tolerance))
+        own.idle[:] = np.where(own.weights > 0, 0, own.idle + 1)
+        return bool(solved)
 
     def slacks(self) -> Floats:
         """(n,): the highest H of each example."""
         order, blocks = self._in_order()
-        found = np.empty(len(order))
-        derivatives(self._structures, order, self.v, self._c, found)
-        highest: Floats = np.maximum.reduceat(found, blocks[:-1])
-        return highest
+        found = derivatives(self.structures, order, self.v, self.c)
+        return np.asarray(np.maximum.reduceat(found, blocks[:-1]))
 
     def drop(self, patience: int) -> None:
         """Drop structures that had no weight in so many programs."""
-        self._take_in()
-        kept, own = self._idle < patience, self._structures
-        lengths = np.diff(own.starts)
-        numbers = np.repeat(kept, lengths)
-        starts = np.concatenate([[0], np.cumsum(lengths[kept])])
-        self._structures = Structures(
-            own.cost[kept], own.weights[kept], starts, own.indices[numbers], own.values[numbers]
+        own, lengths = self.structures, np.diff(self.structures.starts)
+        kept = own.idle < patience
+        starts, numbers = np.append(0, np.cumsum(lengths[kept])), np.repeat(kept, lengths)
+        columns = [column[kept] for column in own[:4]]
+        self.structures = Structures._make(
+            [*columns, starts, own.indices[numbers], own.values[numbers]]
         )
-        self._owner, self._idle = self._owner[kept], self._idle[kept]
 
     def value(self) -> float:
         """The costs of the mixtures: the dual and |v|^2 / (2C)."""
-        self._take_in()
-        return float(self._structures.weights @ self._structures.cost)
+        return float(self.structures.weights @ self.structures.cost)
 
     def _in_order(self) -> tuple[Longs, Longs]:
         """The structures in order of their examples (m,), and the place of the first of each
         example (n + 1,).
         """
-        self._take_in()
-        order = np.argsort(self._owner, kind="stable")
-        return order, np.searchsorted(self._owner[order], np.arange(self._n + 1))
-
-    def _take_in(self) -> None:
-        """Put new structures behind the others."""
-        if not self._new:
-            return
-        old = self._structures
-        owner, cost, weights, indices, values = zip(*self._new, strict=True)
-        starts = old.starts[-1] + np.cumsum([len(own) for own in values])
-        self._structures = Structures(
-            np.concatenate([old.cost, cost]),
-            np.concatenate([old.weights, weights]),
-            np.concatenate([old.starts, starts]),
-            np.concatenate([old.indices, *indices]),
-            np.concatenate([old.values, *values]),
-        )
-        self._owner = np.concatenate([self._owner, owner])
-        self._idle = np.concatenate([self._idle, np.zeros(len(owner), dtype=np.int64)])
-        self._new = []
+        owner = self.structures.owner
+        order = np.argsort(owner, kind="stable")
+        return order, np.searchsorted(owner[order], np.arange(self.n + 1))
 
 
 @njit
-def derivatives(structures: Structures, order: Longs, v: Floats, c: float, out: Floats) -> None:
-    """Write H = cost - v . psi / C of the structures ``order`` into ``out``."""
+def derivatives(structures: Structures, order: Longs, v: Floats, c: float) -> Floats:
+    """H = cost - v . psi / C of the structures ``order``."""
     starts, indices, values = structures.starts, structures.indices, structures.values
+    out = np.empty(order.shape[0])
     for place in range(order.shape[0]):
         k, score = order[place], 0.0
         for p in range(starts[k], starts[k + 1]):
             score += v[indices[p]] * values[p]
         out[place] = structures.cost[k] - score / c
+    return out
 
 
 @njit
@@ -177,20 +177,18 @@ def move(structures: Structures, v: Floats, k: int, by: float) -> None:
 
 
 @njit
-def solve_block(
-    structures: Structures, own: Longs, v: Floats, c: float, tolerance: float, room: Floats
-) -> bool:
+def solve_block(structures: Structures, own: Longs, v: Floats, c: float, tolerance: float) -> bool:
     """Steps on one example, whose structures are ``own``; whether any was needed."""
     weights = structures.weights
     for step in range(_STEPS):
-        derivatives(structures, own, v, c, room)
+        found = derivatives(structures, own, v, c)
         up, down = 0, -1
         for place in range(own.shape[0]):
-            if room[place] > room[up]:
+            if found[place] > found[up]:
                 up = place
-            if weights[own[place]] > 0.0 and (down < 0 or room[place] < room[down]):
+            if weights[own[place]] > 0.0 and (down < 0 or found[place] < found[down]):
                 down = place
-        violation = room[up] - room[down]
+        violation = found[up] - found[down]
         if violation <= tolerance:
             return step > 0
         # t = min(alpha_down, C (H_up - H_down) / |psi_up - psi_down|^2)
@@ -205,24 +203,16 @@ def solve_block(
 
 @njit
 def solve(
-    structures: Structures,
-    order: Longs,
-    blocks: Longs,
-    v: Floats,
-    c: float,
-    tolerance: float,
-    most: int,
-    room: Floats,
-) -> int:
-    """Sweeps over the examples until none needs a step; returns how many, or ``most + 1`` where
-    ``most`` were not enough. The structures of example i are ``order[blocks[i] : blocks[i + 1]]``;
-    ``room`` has a place for each of an example.
+    structures: Structures, order: Longs, blocks: Longs, v: Floats, c: float, tolerance: float
+) -> bool:
+    """Sweeps over the examples until none needs a step; returns whether they were enough. The
+    structures of example i are ``order[blocks[i] : blocks[i + 1]]``.
 
     A sweep leaves out the examples that needed no step at the last, until no other does.
     """
     n = blocks.shape[0] - 1
     rests = np.zeros(n, dtype=np.bool_)
-    for sweep in range(most):
+    for _ in range(_SWEEPS):
         moved, complete = False, True
         for i in range(n):
             if blocks[i + 1] - blocks[i] < 2:
@@ -231,11 +221,10 @@ def solve(
                 complete = False
                 continue
             own = order[blocks[i] : blocks[i + 1]]
-            rests[i] = not solve_block(structures, own, v, c, tolerance, room)
+            rests[i] = not solve_block(structures, own, v, c, tolerance)
             moved = moved or not rests[i]
         if not moved:
             if complete:
-                return sweep + 1
-            for i in range(n):
-                rests[i] = False
-    return most + 1
+                return True
+            rests[:] = False
+    return False

@@ -9,12 +9,20 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Literal
 
-from egparse.experiments.cases import Case, ValueAt, above, alike, at, of, panel, sooner, within
+from egparse.experiments.cases import Case, ValueAt, above, alike, at, more, of, sooner, within
 from egparse.experiments.claims import Above, Linear, NoDifference, Sooner, placed
 from egparse.experiments.papers.collins2008_trees import TREE_FURTHER, TREE_SECTIONS
 from egparse.experiments.plans.bounds import LOSSES, SIZES
 from egparse.experiments.plans.multiclass import N_2008, OURS, TABLE_2, N
-from egparse.experiments.quantities import BEST, Combined, Curves, Number, Overtaking, Quantity
+from egparse.experiments.quantities import (
+    BEST,
+    Combined,
+    Curves,
+    Number,
+    Overtaking,
+    Quantity,
+    Runs,
+)
 from egparse.experiments.sections import Panel, Paper, Printed, Section
 
 _HIGH, _ALL = (1000.0, 100.0, 10.0, 1.0), tuple(OURS)
@@ -24,11 +32,17 @@ _SPLITS = Curves("multiclass", "digits", OURS)  # three splits of the digits, fo
 _ONE = Curves("multiclass", "objectives", OURS)  # one split, to a small gap, for objectives
 _PATH = Curves("multiclass", "path", {c: c * N / N_2008 for c in TABLE_2})
 
+_SETTLED = "passes until the error stays within 0.3 points"
 _EACH, _FIRST_THREE, _AT_1 = at(_ONE, *_HIGH), at(_ONE, *_HIGH[:3]), at(_ONE, 1.0)
 
 
 def _primals(c: float, labels: Sequence[str], most: float, heights: tuple[float, float]) -> Panel:
-    return panel(f"Primal, C = {c:g}", [_ONE(one, c) for one in labels], "primal", most, heights)
+    runs = [_ONE(label, c) for label in labels]
+    return Panel(f"Primal, C = {c:g}", runs, "primal", (0, most), heights)
+
+
+def _errors(title: str, runs: Sequence[Runs], most: float, heights: tuple[float, float]) -> Panel:
+    return Panel(title, runs, "score", (0, most), heights)
 
 
 def _proven(loss: str, n: int, what: str) -> Number:
@@ -43,26 +57,11 @@ _BOUNDS = (
 """Columns of the table and numbers of the probe."""
 
 _TABLE_1 = Section(
-    "Table 1",
-    "passes to a given accuracy of the dual, proven and needed",
-    "The passes until the dual is within ε of its optimum are bounded for batch and online EG, for "
-    "log-linear and max-margin models, at fixed learning rates.",
+    "Table 1: passes to a given accuracy of the dual, proven and needed",
     {
         "The online algorithm requires a factor of n less computation than the batch one.": [
-            Linear(
-                loss, [(n, _proven(loss, n, "ratio")) for n in SIZES], name="batch / online, as n"
-            )
-            for loss in LOSSES
-        ],
-        "Log-linear models need fewer passes than max-margin models: O(log 1/ε), not O(1/ε).": [
-            Above(
-                f"{kind}, n = {n}",
-                _proven("max-margin", n, kind),
-                _proven("log-linear", n, kind),
-                name="passes: max-margin > log-linear",
-            )
-            for kind in ("online", "batch")
-            for n in SIZES
+            Linear(own, [(n, _proven(own, n, "ratio")) for n in SIZES], name="batch / online, as n")
+            for own in LOSSES
         ],
     },
     printed=Printed(
@@ -74,40 +73,45 @@ _TABLE_1 = Section(
         ],
         ".3g",
     ),
+    says="The passes until the dual is within ε of its optimum are bounded for batch and online "
+    "EG, for log-linear and max-margin models, at fixed learning rates.",
     departs="ε is 1 % of the optimum, the start uniform, and the rates are the greatest that are "
     "proven. The bounds hold by proof; here stands how far below them the algorithms stay, for a "
     "few digits with C = 40, as the batch algorithm takes of the order of n|A| passes.",
 )
 
 _FIGURE_4 = Section(
-    "Figure 4",
-    "validation error of EG",
-    "",
+    "Figure 4: validation error of EG",
     {
-        "For C of 10 or more convergence is fast, for C = 1 somewhat slower.": [
-            Sooner(f"{own.name}, 1", own("EG"), _ONE("EG", 1.0)) for own in _FIRST_THREE
-        ],
+        "For C of 10 or more convergence is fast, for C = 1 somewhat slower.": above(
+            f"{_SETTLED}: at C = 1 more",
+            at(_SPLITS, *_HIGH[:3]),
+            Quantity(_SPLITS("EG", 1.0), "settled", 0.3),
+            of("EG", "settled", 0.3),
+        ),
         "There is little to choose between C = 10 and C = 1 in validation error.": [
             NoDifference("at the end", _SPLITS("EG", 10.0), _SPLITS("EG", 1.0))
         ],
-        "Slow convergence for C below 1 is not serious: the error has its minimum above.": above(
-            "best C of L-BFGS (ours) at least that of the paper's 1",
-            [Case("least error at the end", _SPLITS, BEST)],
-            of("L-BFGS", "c"),
-            0.99 * OURS[1.0],
-        ),
+        "Slow convergence for C below 1 is not serious: the error has its minimum above.": [
+            Above(
+                "least error at the end",
+                Quantity(_SPLITS("L-BFGS", BEST), "c"),
+                0.99 * OURS[1.0],
+                rule="best C of L-BFGS (ours) at least that of the paper's 1",
+            )
+        ],
     },
     [
-        panel("EG", [_SPLITS("EG", c) for c in _HIGH[::-1]], "score", 100, (8.5, 16)),
-        panel("Enlarged", [_SPLITS("EG", c) for c in (1.0, 10.0)], "score", 200, (9, 12)),
+        _errors("EG", [_SPLITS("EG", c) for c in _HIGH[::-1]], 100, (8.5, 16)),
+        _errors("Enlarged", [_SPLITS("EG", c) for c in (1.0, 10.0)], 200, (9, 12)),
     ],
-    departs="With 7,000 examples errors are higher, and more regularisation is wanted for each.",
+    departs="With 7,000 examples errors are higher, and more regularisation is wanted for each. An "
+    "error has converged once it stays within 0.3 points of its last value. The best C is that of "
+    "L-BFGS, which is run at all six.",
 )
 
 _FIGURE_5 = Section(
-    "Figure 5",
-    "primal and dual of EG",
-    "",
+    "Figure 5: primal and dual of EG",
     {
         "Primal and dual converge to the same value.": above(
             "last gap below 1 %", _EACH, 1.0, of("EG", "gap")
@@ -118,63 +122,55 @@ _FIGURE_5 = Section(
         ],
     },
     [
-        panel("C = 1000 and 100", [_ONE("EG", c) for c in _HIGH[:2]], "objective", 50, (0, 1)),
-        panel("C = 10 and 1", [_ONE("EG", c) for c in _HIGH[2:]], "objective", 50, (0, 0.6)),
+        Panel("C = 1000 and 100", [_ONE("EG", c) for c in _HIGH[:2]], "objective", (0, 50), (0, 1)),
+        Panel("C = 10 and 1", [_ONE("EG", c) for c in _HIGH[2:]], "objective", (0, 50), (0, 0.6)),
     ],
 )
 
 _FIGURE_6 = Section(
-    "Figure 6",
-    "duality gap of EG",
-    "",
+    "Figure 6: duality gap of EG",
     {
         "The log of the duality gap decreases more or less linearly with the computation, as "
         "predicted by the O(log 1/ε) bounds.": [
             Linear(own.name, own("EG"), low=0.95, high=1.0) for own in _EACH
         ],
     },
-    [panel("EG", [_ONE("EG", c) for c in _HIGH], "gap", 200, (1e-4, 300))],
+    [Panel("EG", [_ONE("EG", c) for c in _HIGH], "gap", (0, 200), (1e-4, 300))],
     departs="Runs end within 0.002 % of the bound: theta is stored in single precision.",
 )
 
 _ORDERS = [_ONE("EG, fixed order", 1.0), _ONE("EG", 1.0)]
 
 _FIGURE_7 = Section(
-    "Figure 7",
-    "random and fixed order, C = 1",
-    "",
+    "Figure 7: random and fixed order, C = 1",
     {
         "The randomised algorithm is clearly much faster than the deterministic one.": sooner(
             _AT_1, "EG", "EG, fixed order", 10.0, 1.0, share=0.5
         ),
     },
     [
-        panel("Primal and dual", _ORDERS, "objective", 250, (0, 0.7)),
-        panel("Duality gap", _ORDERS, "gap", 250, (0.1, 1000)),
+        Panel("Primal and dual", _ORDERS, "objective", (0, 250), (0, 0.7)),
+        Panel("Duality gap", _ORDERS, "gap", (0, 250), (0.1, 1000)),
     ],
     departs="The digits are shuffled once before the fixed order.",
 )
 
 _FIGURE_8 = Section(
-    "Figure 8",
-    "annealing, C = 1",
-    "",
+    "Figure 8: annealing, C = 1",
     {
         "The annealed strategy gives significantly faster convergence of the primal.": sooner(
             _AT_1, _ANNEALED, "EG", 10.0, 1.0, share=0.8
         ),
-        "The annealed strategy gives significantly faster convergence of the error.": above(
-            "passes until the error stays within 0.3 points: EG > 1.25 of annealed",
-            at(_SPLITS, 1.0),
-            of("EG", "settled", 0.3),
-            of(_ANNEALED, "settled", 0.3),
-            1.25,
+        "The annealed strategy gives significantly faster convergence of the error.": more(
+            f"{_SETTLED}: EG > 1.25 of annealed",
+            *(at(_SPLITS, 1.0), "settled", "EG", _ANNEALED, 1.25, 0.3),
         ),
     },
     [
         _primals(1.0, ("EG", _ANNEALED), 50, (0, 0.4)),
-        panel("Error", [_SPLITS(one, 1.0) for one in ("EG", _ANNEALED)], "score", 100, (8, 16)),
+        _errors("Error", [_SPLITS(one, 1.0) for one in ("EG", _ANNEALED)], 100, (8, 16)),
     ],
+    departs="An error has converged as in Figure 4.",
 )
 
 _PRINTED_PASSES = (
@@ -192,24 +188,30 @@ _PRINTED_ERRORS = (
 _STARTS = ("EG, warm", "EG")
 
 
-def _passes(label: str, *places: int) -> Combined:
-    """Those at the values of C at these places."""
-    return Combined("sum", [Quantity(_PATH(label, TABLE_2[k]), "last passes") for k in places])
+def _passes(label: str, constants: Sequence[float]) -> Combined:
+    return Combined("sum", [Quantity(_PATH(label, c), "last passes") for c in constants])
+
+
+def _row(k: int) -> Sequence[Combined | Quantity | float]:
+    """Passes at a value of C, those up to it, and the error: the paper's, and ours."""
+    errors = [Quantity(_PATH(label, TABLE_2[k]), "score") for label in _STARTS]
+    passes, totals = (
+        [_passes(label, TABLE_2[first : k + 1]) for label in _STARTS] for first in (k, 0)
+    )
+    printed = _PRINTED_PASSES[k], _PRINTED_TOTALS[k], _PRINTED_ERRORS[k]
+    return [printed[0], *passes, printed[1], *totals, printed[2], *errors]
 
 
 _WARM = "passes: cold start > 1.2 of warm start"
 
 _SECTION_OF_TABLE_2 = Section(
-    "Table 2",
-    "a path over C with warm starts",
-    "For each of a sequence of values of C few passes are needed to a gap of 0.1 %, if they start "
-    "from the solution for the one before.",
+    "Table 2: a path over C with warm starts",
     {
         "The benefits of using the previous dual values at each new value of C are clear.": [
-            Above(case, _passes("EG", *places), _passes("EG, warm", *places), 1.2, _WARM)
-            for case, places in (
-                *((f"C = {TABLE_2[k]:.3g}", [k]) for k in range(1, len(TABLE_2), 4)),
-                ("all", range(len(TABLE_2))),
+            Above(case, _passes("EG", constants), _passes("EG, warm", constants), 1.2, _WARM)
+            for case, constants in (
+                *((f"C = {c:.3g}", [c]) for c in TABLE_2[1::4]),
+                ("all", TABLE_2),
             )
         ],
     },
@@ -218,19 +220,10 @@ _SECTION_OF_TABLE_2 = Section(
             *("C", "passes (paper)", *_STARTS, "total (paper)", *_STARTS),
             *("error (paper)", *_STARTS),
         ],
-        [
-            (
-                f"{c:.4g}",
-                [
-                    *(_PRINTED_PASSES[k], *(_passes(label, k) for label in _STARTS)),
-                    *(_PRINTED_TOTALS[k], *(_passes(label, *range(k + 1)) for label in _STARTS)),
-                    _PRINTED_ERRORS[k],
-                    *(Quantity(_PATH(label, c), "score") for label in _STARTS),
-                ],
-            )
-            for k, c in enumerate(TABLE_2)
-        ],
+        [(f"{c:.4g}", _row(k)) for k, c in enumerate(TABLE_2)],
     ),
+    says="For each of a sequence of values of C few passes are needed to a gap of 0.1 %, if they "
+    "start from the solution for the one before.",
     departs="The passes are not comparable with the paper's: with an eighth of the examples each "
     "step changes the weights by eight times as much. Learning rates are kept from one C to the "
     "next, of which the paper does not tell; *EG* starts anew at each C.",
@@ -249,9 +242,7 @@ _EG_SGD = [
 ]
 
 _FIGURE_9 = Section(
-    "Figure 9",
-    "validation error of EG and SGD",
-    "",
+    "Figure 9: validation error of EG and SGD",
     {
         "SGD has the better validation error for roughly the first 5 passes.": within(
             _OVERTAKES, _BEST_AND_10, _overtaking("score"), 5.0, ratio=2.5
@@ -265,8 +256,8 @@ _FIGURE_9 = Section(
         ],
     },
     [
-        panel("EG and SGD", _EG_SGD, "score", 100, (8.5, 13)),
-        panel("Enlarged", _EG_SGD[:4], "score", 50, (8.5, 11)),
+        _errors("EG and SGD", _EG_SGD, 100, (8.5, 13)),
+        _errors("Enlarged", _EG_SGD[:4], 50, (8.5, 11)),
     ],
     Printed(
         ("C", "first rate of SGD (paper)", "first rate of SGD"),
@@ -280,10 +271,7 @@ _FIGURE_9 = Section(
 )
 
 _FIGURE_10 = Section(
-    "Figure 10",
-    "primal of EG and SGD",
-    "SGD is better than EG at first, but after around 5 passes EG overtakes SGD, and converges "
-    "much more quickly to the optimal point.",
+    "Figure 10: primal of EG and SGD",
     {
         "After around 5 passes EG overtakes SGD.": within(
             _OVERTAKES, _FIRST_THREE, _overtaking("primal"), 5.0, ratio=2.5
@@ -296,7 +284,7 @@ _FIGURE_10 = Section(
                 f"C = {less:g}, {more:g}",
                 Quantity(_ONE("SGD", less), "excess"),
                 Quantity(_ONE("SGD", more), "excess"),
-                name="last excess of SGD, in per cent: greater at the smaller C",
+                rule="last excess of SGD, in per cent: greater at the smaller C",
             )
             for more, less in pairwise(_HIGH)
         ],
@@ -305,19 +293,14 @@ _FIGURE_10 = Section(
                 label,
                 10.0,
                 Overtaking(_ONE(label, 1.0), _ONE(_LOW_RATE, 1.0)),
-                name="the pass at which EG overtakes SGD with a rate of 0.01: below 10",
+                rule="the pass at which EG overtakes SGD with a rate of 0.01: below 10",
             )
             for label in ("EG", _ANNEALED)
         ],
         "For C = 1 a first rate of 0.01 is best after a pass, but 0.1 converges to a better "
         "value in the limit.": [
             *within("rate chosen, and 0.01", _AT_1, of("SGD", "eta0"), 0.01),
-            *above(
-                "last excess with 0.01 > with 0.1",
-                _AT_1,
-                of(_LOW_RATE, "excess"),
-                of(_HIGH_RATE, "excess"),
-            ),
+            *more("last excess with 0.01 > with 0.1", _AT_1, "excess", _LOW_RATE, _HIGH_RATE),
         ],
     },
     [
@@ -331,14 +314,12 @@ _FIGURE_10 = Section(
 _LBFGS = [_SPLITS("L-BFGS", c) for c in _ALL]
 
 _FIGURE_11 = Section(
-    "Figure 11",
-    "EG and L-BFGS",
-    "",
+    "Figure 11: EG and L-BFGS",
     {
-        "The primal of EG converges considerably faster than that of L-BFGS.": [
-            *sooner(_EACH, "EG", "L-BFGS", share=0.8),
-            *sooner(at(_ONE, 1.0, name="annealed"), _ANNEALED, "L-BFGS", share=0.8),
-        ],
+        "The primal of EG converges considerably faster than that of L-BFGS.": sooner(
+            _EACH, "EG", "L-BFGS", share=0.8
+        )
+        + sooner(at(_ONE, 1.0, name="annealed"), _ANNEALED, "L-BFGS", share=0.8),
         "L-BFGS does not outperform the error of EG at its best C for any value of C.": above(
             "best error of any pass: L-BFGS > 0.98 of EG at its best C",
             at(_SPLITS, *_ALL),
@@ -352,11 +333,13 @@ _FIGURE_11 = Section(
         _primals(100.0, ("EG", "L-BFGS"), 60, (0.25, 0.5)),
         _primals(10.0, ("EG", "L-BFGS"), 100, (0.1, 0.5)),
         _primals(1.0, ("EG", _ANNEALED, "L-BFGS"), 200, (0, 0.4)),
-        panel("Error", [_SPLITS("EG", BEST), *_LBFGS], "score", 100, (8.5, 14)),
+        _errors("Error", [_SPLITS("EG", BEST), *_LBFGS], 100, (8.5, 14)),
     ],
-    departs="The paper has EG at C = 10, its best.",
+    departs="The paper has EG at C = 10, its best; with 7,000 examples the best C is ten times as "
+    "great.",
 )
 
+_TIMES = [(1.0 / own.c, Quantity(own("EG"), "passes")) for own in _EACH]
 _DIGITS = at(_ONE, *_HIGH, name="digits")
 _TREES = at(Curves("parsing", "trees"), *_HIGH[:3], name="trees")
 _MARGIN_TREES = at(Curves("max-margin", "order"), 100.0, name="max-margin trees")
@@ -376,17 +359,15 @@ _FURTHER = placed(
             "It is beneficial to use an adaptive learning rate.": sooner(
                 _FIRST_THREE, "EG", "EG, fixed rate"
             ),
-            "The batch algorithm is much slower to converge than the online one.": [
-                *sooner(_DIGITS, "EG", "EG batch", share=0.25),
-                *sooner(_TREES[:1], "EG", "EG batch", 10.0, 1.0, share=0.5),
-                *sooner(_MARGIN_TREES, "EG", "EG batch", 30.0, 10.0, 3.0, share=0.5),
-            ],
+            "The batch algorithm is much slower to converge than the online one.": (
+                sooner(_DIGITS, "EG", "EG batch", share=0.5)
+                + sooner(_TREES[:1], "EG", "EG batch", 10.0, 1.0, share=0.5)
+                + sooner(_MARGIN_TREES, "EG", "EG batch", 30.0, 10.0, 3.0, share=0.5)
+            ),
             "Other batch algorithms converge more slowly than online EG, too: here conjugate "
             "gradient.": sooner([*_DIGITS, *_TREES], "EG", "CG"),
-            "Conjugate gradient is worse than L-BFGS.": [
-                *sooner(_DIGITS, "L-BFGS", "CG", 0.1),
-                *sooner(_TREES, "L-BFGS", "CG", 1.0, 0.1),
-            ],
+            "Conjugate gradient is worse than L-BFGS.": sooner(_DIGITS, "L-BFGS", "CG", 0.1)
+            + sooner(_TREES, "L-BFGS", "CG", 1.0, 0.1),
         },
         "section 7.1, footnote 13": {
             "Convergence for C = 0.1 and 0.01 is slow.": [
@@ -394,23 +375,15 @@ _FURTHER = placed(
                 for c in (0.1, 0.01)
             ],
             "Convergence time scales linearly with 1/C, as the bounds predict.": [
-                Linear(
-                    "C = 1000 to 1",
-                    [(1.0 / own.c, Quantity(own("EG"), "passes")) for own in _EACH],
-                    name="passes to 1 %, as 1/C",
-                )
+                Linear("C = 1000 to 1", _TIMES, name="passes to 1 %, as 1/C")
             ],
-            "A decaying learning rate of SGD performs better than a single, fixed one.": above(
+            "A decaying learning rate of SGD performs better than a single, fixed one.": more(
                 "last excess, in per cent: fixed > decaying",
-                _EACH,
-                of("SGD, no decay", "excess"),
-                of("SGD", "excess"),
+                *(_EACH, "excess", "SGD, no decay", "SGD"),
             ),
             "The line search evaluates more than one rate for less than 10 % of the points.": above(
                 "rates after the first, in per cent of the visits: below 10",
-                _EACH,
-                10.0,
-                of("EG", "tried again"),
+                *(_EACH, 10.0, of("EG", "tried again")),
             ),
         },
         "footnote 5": {
@@ -432,6 +405,6 @@ PAPER = Paper(
     "digits: 7,000 for training and 3,000 for validation, drawn three times where errors are "
     "compared. C is the same for each example, so that 119, 11.9, 1.19 and 0.119 here are the "
     "paper's 1000, 100, 10 and 1, by which panels and cases are named. Figures have the axes of "
-    "the paper, moved where our optimum is another.",
+    "the paper, moved where our optimum is another. Much faster is read as at most half the "
+    "passes, considerably or significantly faster as at most 0.8 of them.",
 )
-"""Digits and trees."""

@@ -5,7 +5,7 @@ tested elsewhere. Places are titles of slides.
 
 from __future__ import annotations
 
-from egparse.experiments.cases import Case, above, alike, at, better, of, sooner, within
+from egparse.experiments.cases import Case, above, alike, at, better, more, of, sooner, within
 from egparse.experiments.claims import Better, Linear, Rule, Said, Within, placed
 from egparse.experiments.plans.lectures import NO_SLACK, SIZES
 from egparse.experiments.quantities import BEST, Curves, Number, Quantity
@@ -44,13 +44,11 @@ def _computed(w: str, what: str) -> Number:
 
 def _wider(first: str, second: str, factor: float) -> list[Rule]:
     name = f"the margin of {first} more than {factor:g} times that of {second}"
-    return above(name, _SEPARABLE, of(first, "margin"), of(second, "margin"), factor)
+    return more(name, _SEPARABLE, "margin", first, second, factor)
 
 
 _SECTION = Section(
-    "Aside: Min error versus max log-likelihood",
-    "1,001 points",
-    "Of two weight vectors, the one with the better log-likelihood has the worse error.",
+    "Min error versus max log-likelihood: 1,001 points",
     {
         "w = (-1, 0, 1, 0) makes no error and has log-likelihood -126.9; w = (-1, 7, 1, 0) makes "
         "one and has -1.4.": [
@@ -62,6 +60,7 @@ _SECTION = Section(
         ("w", "", "slide", "here"),
         [(w, [what, printed, _computed(w, what)]) for w, what, printed in _PRINTED],
     ),
+    says="Of two weight vectors, the one with the better log-likelihood has the worse error.",
     departs="The slide prints the correct features on both sides of one inequality; its -1 is the "
     "score of the wrong label.",
 )
@@ -69,7 +68,12 @@ _SECTION = Section(
 _SLIDES: dict[str, Said] = {
     "Maximizing Margin": {
         "The perceptron finds weights that separate the data, but does not pick those of the "
-        "greatest margin.": _wider("SVM", "perceptron", 2.0),
+        "greatest margin.": [
+            *above(
+                "the margin of the perceptron above 0", _SEPARABLE, of("perceptron", "margin"), 0.0
+            ),
+            *_wider("SVM", "perceptron", 2.0),
+        ],
         "The error on unseen data is proportional to the inverse of the margin, R² / (γ² |T|).": [
             Linear(
                 f"SVM without slack, {SIZES[0]} to {SIZES[-1]} digits",
@@ -95,13 +99,11 @@ _SLIDES: dict[str, Said] = {
         "The cost of MIRA's small programs is a sub-optimal optimisation: its margin is not the "
         "greatest.": _wider("SVM", "MIRA", 1.01),
     },
-    "Aside: Min error versus max log-likelihood": {
+    "Min error versus max log-likelihood": {
         "The greatest likelihood is not the least error: even at the cost of mislabelling a few "
-        "examples, it gives probability to the correct labels of others.": above(
+        "examples, it gives probability to the correct labels of others.": more(
             "the training error of the log-linear model above that of the SVM",
-            _SHARED,
-            of("log-linear", "training error"),
-            of("SVM", "training error"),
+            *(_SHARED, "training error", "log-linear", "SVM"),
         ),
         "Maximum likelihood and minimum error, here by the SVM, are highly related.": alike(
             _BESTS, "log-linear", "SVM", 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from statistics import fmean
 from typing import Any
 
@@ -46,16 +47,30 @@ def _row(
     a = float(squared_radii(problem).max()) / _C  # |A|
     d = n * math.log(classes)
     entropy = 1.0 if loss == LOG_LINEAR else 0.0
-    batch = {"rate": "fixed", "eta": 1.0 / (entropy + n * a), "start": "uniform"}
-    own = build("eg-online", problem, _config(loss, 1))
-    optimum = _ascend(own, math.inf, min(most, _PASSES_TO_OPTIMUM))[1]
+
+    def ascend(
+        name: str, goal: float, most: int, seed: int = 1, options: Mapping[str, Any] = {}
+    ) -> tuple[float, float]:
+        """The passes after which the dual is at the goal, at most so many, and the dual then."""
+        config = LearnerConfig(beta=loss[0], gamma=loss[1], c=_C, seed=seed)
+        learner: Any = build(name, problem, config, **options)
+        state, passes = learner.initialise(3.0), 0
+
+        def dual() -> float:
+            return float(state.dual if hasattr(state, "dual") else learner.dual(state))
+
+        while dual() < goal and passes < most:
+            learner.iterate(state)
+            passes += 1
+        return (passes if dual() >= goal else math.inf), dual()
+
+    _, optimum = ascend("eg-online", math.inf, min(most, _PASSES_TO_OPTIMUM))
     goal, epsilon = (1.0 - _EPSILON) * optimum, _EPSILON * optimum
-    start = _ascend(build("eg-online", problem, _config(loss, 1), **_ONLINE), -math.inf, 1)[1]
-    online = [
-        _ascend(build("eg-online", problem, _config(loss, seed), **_ONLINE), goal, most)[0]
-        for seed in range(1, _SEEDS + 1)
-    ]
-    measured = _ascend(build("eg-batch", problem, _config(loss, 1), **batch), goal, most)[0]
+    _, start = ascend("eg-online", -math.inf, 1, 1, _ONLINE)
+    seeds = range(1, _SEEDS + 1)
+    online = fmean(ascend("eg-online", goal, most, seed, _ONLINE)[0] for seed in seeds)
+    batch = {"rate": "fixed", "eta": 1.0 / (entropy + n * a), "start": "uniform"}
+    measured, _ = ascend("eg-batch", goal, most, 1, batch)
     away = optimum - start  # Q(alpha1) - Q(alpha*), as Q is minus the dual
     if loss == LOG_LINEAR:
         bound = (1 + a) * math.log(((1 + a) * d + away) / epsilon)
@@ -64,28 +79,10 @@ def _row(
         bound, bound_of_batch = (a * d + away) / epsilon, n * a * d / epsilon
     return {
         "|A|": a,
-        "online": fmean(online),
+        "online": online,
         "online, bound": bound,
         "batch": measured,
         "batch, bound": bound_of_batch,
-        "ratio": measured / fmean(online),
+        "ratio": measured / online,
         "ratio of bounds": bound_of_batch / bound,
     }
-
-
-def _config(loss: tuple[float, float], seed: int) -> LearnerConfig:
-    return LearnerConfig(beta=loss[0], gamma=loss[1], c=_C, seed=seed)
-
-
-def _ascend(learner: Any, goal: float, most: int) -> tuple[float, float]:
-    """The passes after which the dual is at the goal, at most so many, and the dual then."""
-    state = learner.initialise(3.0)
-
-    def dual() -> float:
-        return float(state.dual if hasattr(state, "dual") else learner.dual(state))
-
-    passes = 0
-    while dual() < goal and passes < most:
-        learner.iterate(state)
-        passes += 1
-    return (passes if dual() >= goal else math.inf), dual()

@@ -25,26 +25,16 @@ LOSSES = {
 }
 """The columns of the table."""
 
+_ENGLISH = partial(dca.trees, "English")
 _CONTENDERS = tuple(DCA._replace(label=label, loss=loss) for label, loss in LOSSES.items())
 
 EXPERIMENT = Experiment(
     {
-        "names": Plan(
-            dca.names,
-            _CONTENDERS,
-            (10.0, 1.0, 0.1, 0.01),
-            Budget(50, spacing=2),
-            seeds=3,
-            seeds_at_best=True,
-        ),
-        "English": Plan(
-            partial(dca.trees, "English"),
-            _CONTENDERS,
-            (1000.0, 100.0, 10.0, 1.0),
-            Budget(10, spacing=2),
-            seeds=3,
-            seeds_at_best=True,
-        ),
+        name: Plan(problem, _CONTENDERS, constants, budget, seeds=3, seeds_at_best=True)
+        for name, problem, constants, budget in (
+            ("names", dca.names, (10.0, 1.0, 0.1, 0.01), Budget(50, spacing=2)),
+            ("English", _ENGLISH, (1000.0, 100.0, 10.0, 1.0), Budget(10, spacing=2)),
+        )
     },
     needs=tuple(name for corpus in (SPANISH_NAMES, UD_ENGLISH) for name in files_of(corpus)),
 )

@@ -6,8 +6,10 @@ later rival, whose bounds are the best where EG and SVM-Struct are slow.
 
 from __future__ import annotations
 
+from functools import partial
+
 from egparse.experiments.plans.contenders import BATCH, EG
-from egparse.experiments.plans.parsing import few_spanish, spanish
+from egparse.experiments.plans.parsing import spanish
 from egparse.experiments.problems.samples import SPANISH_FILES
 from egparse.experiments.running import HINGE, LOG_LINEAR, Budget, Contender, Experiment, Plan
 
@@ -21,26 +23,24 @@ FRANK_WOLFE = Contender("Frank-Wolfe", "frank-wolfe")
 EG_SEARCH = EG._replace(label="EG, line search", options={**EG.options, "search": "quadratic"})
 """Learning rates from the best point along the last step, in place of halving."""
 
-_LOW, _LATER = CONSTANTS[3:], Budget(1000, 150, 1e-4, 1.1)
-
 EXPERIMENT = Experiment(
     {
         "trees": Plan(
             spanish,
             (
-                *(one._replace(only=_LOW) for one in (EG, N_SLACK)),
+                *(one._replace(only=CONSTANTS[3:]) for one in (EG, N_SLACK)),
                 *(
                     one._replace(only=CONSTANTS[:3], budget=Budget(1000, 300, 1e-4, 1.1))
                     for one in (EG, N_SLACK)
                 ),
-                FRANK_WOLFE._replace(budget=_LATER),
+                FRANK_WOLFE._replace(budget=Budget(1000, 150, 1e-4, 1.1)),
             ),
             CONSTANTS,
             Budget(1000, 600, 1e-4, 1.1),
             HINGE,
         ),
         "order": Plan(
-            few_spanish,
+            partial(spanish, n_train=100, n_dev=100),  # few allow many passes
             (
                 FRANK_WOLFE,
                 EG,

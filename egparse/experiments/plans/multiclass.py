@@ -58,7 +58,6 @@ EXACT = Contender("EG, exact", "eg-online", {**EG.options, "exact": True}, only=
 
 _SGD = SGD._replace(budget=Budget(100, spacing=1.05))
 
-
 _PLANS = {
     # errors, and what is said of all values of C: three ways to split the digits
     "digits": Plan(

@@ -28,7 +28,6 @@ SKIPS = DCA._replace(options={"below_zero": "skip"})
 ESTIMATES = DCA._replace(label="DCA, update below zero", options={"below_zero": "estimate"})
 """Takes another estimate of the loss there, from the marginals."""
 
-_BITS, _QUICK_BITS = 22, 14
 _TEN_HEADS = PrunerConfig(max_heads=10, min_relative_marginal=0.0)
 _SCHEDULES = {"settled": SCHEDULE, "two sweeps": Schedule(sweeps=2, damping=0.0)}
 
@@ -41,14 +40,11 @@ Graph = Literal["pairs", "heads", "exact"]
 def second_order(language: str, graph: Graph, request: Request, seed: int) -> Setup:
     """The parser over the arcs that a pruner keeps."""
     pruned = _pruned(language, "projective" if graph == "exact" else "non-projective", request)
-    if graph == "pairs":
-        return pair_graph_parser(pruned)
-    return pruned.setup()
+    return pair_graph_parser(pruned) if graph == "pairs" else pruned.setup()
 
 
 def _pruned(language: str, trees: Trees, request: Request) -> PrunedTrees:
-    bits = _QUICK_BITS if request.quick else _BITS
-    return PrunedTrees.of(trees_of(language, request), trees, bits)
+    return PrunedTrees.of(trees_of(language, request), trees, bits=14 if request.quick else 22)
 
 
 def _ten_heads(request: Request) -> Mapping[str, Any]:

@@ -15,9 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.compilation import njit
-from egparse.errors import EgparseError
 from egparse.learners.eg.step import (
-    PLAIN,
     DualVariables,
     StepBuffers,
     StepRule,
@@ -34,64 +32,43 @@ from egparse.types import Floats, Ints, Longs, Mask, Shorts
 
 
 class Examples(NamedTuple):
-    """Vectors ``x`` (n, d), their squared lengths (n,) and correct classes ``y`` (n,)."""
+    """Vectors ``x`` (n, d), their squared lengths (n,), correct classes ``y`` (n,), and the costs
+    (K, K) of the classes where each of them is correct.
+    """
 
     x: Floats
     squares: Floats
     y: Ints
-
-
-class Room(NamedTuple):
-    """Buffers of one place a class; ``block`` says that they are one choice."""
-
-    scores: Floats
-    cost: Floats
-    trial: Floats
-    marginals: Floats
-    changes: Floats
-    block: Ints
+    costs: Floats
 
 
 class ClassifierProblem(Problem):
     """``x`` (n, d) holds the vectors and ``y`` (n,) the correct classes, from 0 to ``n_classes`` -
     1.
-
-    Raises:
-        EgparseError: shapes that do not fit, a class out of range, a number that is not finite.
     """
 
     def __init__(self, x: npt.ArrayLike, y: npt.ArrayLike, n_classes: int) -> None:
         vectors = np.ascontiguousarray(x, dtype=np.float64)
         classes = np.ascontiguousarray(y, dtype=np.int32)
-        _check(vectors, classes, n_classes)
         self.weights: Floats = np.zeros((n_classes, vectors.shape[1]))
         self.part_starts = np.arange(len(vectors) + 1, dtype=np.int64) * n_classes
-        self._examples = Examples(vectors, np.einsum("ij,ij->i", vectors, vectors), classes)
-        self._make_room(n_classes)
-
-    def _make_room(self, n_classes: int) -> None:
-        """Buffers for an example."""
-        block = np.array([0, n_classes], dtype=np.int32)
-        scores, cost, trial, marginals, changes = np.empty((5, n_classes))
-        self._room = Room(scores, cost, trial, marginals, changes, block)
-        self._gold = np.empty(n_classes)
-        self._division = np.zeros(n_classes, dtype=np.int16)
-        self._choice = np.empty(1, dtype=np.int32)
+        self._choices = np.eye(n_classes)
+        squares = np.einsum("ij,ij->i", vectors, vectors)
+        self._examples = Examples(vectors, squares, classes, 1.0 - self._choices)
+        self._room = np.empty((4, n_classes))
+        self._block = np.array([0, n_classes], dtype=np.int32)
 
     def gold(self, i: int) -> Floats:
         """One on the correct class."""
-        self._gold[:] = 0.0
-        self._gold[self._examples.y[i]] = 1.0
-        return self._gold
+        return np.asarray(self._choices[self._examples.y[i]])
 
     def division(self, i: int) -> tuple[Shorts, bool]:
         """All classes are one choice."""
-        return self._division, True
+        return np.zeros(len(self._choices), dtype=np.int16), True
 
     def cost(self, i: int) -> Floats:
         """One on every other class."""
-        _write_cost(self._examples.y[i], self._room.cost)
-        return self._room.cost
+        return np.asarray(self._examples.costs[self._examples.y[i]])
 
     def cost_constant(self, i: int) -> float:
         """0: the cost of the correct class is 0 as it stands."""
@@ -99,26 +76,21 @@ class ClassifierProblem(Problem):
 
     def scores(self, i: int) -> Floats:
         """v x_i."""
-        _score(self.weights, self._examples.x[i], self._room.scores)
-        return self._room.scores
+        _score(self.weights, self._examples.x[i], self._room[0])
+        return np.asarray(self._room[0])
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
         """Softmax."""
-        return float(multiclass.softmax(potentials, self._room.block, out))
+        return float(multiclass.softmax(potentials, self._block, out))
 
     def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
         """The class of the greatest potential, the first of equals."""
-        score = float(multiclass.best_choice(potentials, self._room.block, self._choice))
-        out[:] = 0.0
-        out[self._choice[0]] = 1.0
-        return score
+        out[:] = self._choices[np.argmax(potentials)]
+        return float(potentials.max())
 
     def k_best(self, i: int, potentials: Floats, k: int) -> Floats:
         """One on each of the k best classes in turn, (classes, parts), best first."""
-        best = np.argsort(-potentials, kind="stable")[:k]
-        out = np.zeros((len(best), len(potentials)))
-        out[np.arange(len(best)), best] = 1.0
-        return out
+        return np.asarray(self._choices[np.argsort(-potentials, kind="stable")[:k]])
 
     def add(self, i: int, changes: Floats) -> float:
         """v_r += changes_r x_i."""
@@ -134,21 +106,12 @@ class ClassifierProblem(Problem):
         other.weights = np.zeros_like(self.weights)
         return other
 
-    def shard(self, first: int, end: int) -> ClassifierProblem:
-        """Some of the examples, with weights and buffers of their own."""
-        other = self.with_own_weights()
-        other.part_starts = self.part_starts[: end - first + 1]
-        x, squares, y = self._examples
-        other._examples = Examples(x[first:end], squares[first:end], y[first:end])
-        other._make_room(len(self.weights))
-        return other
-
     def sweep(
         self, order: Longs, rule: StepRule, duals: DualVariables, single_rate: Mask, norm: float
     ) -> tuple[int, float]:
         """One EG step on each example of ``order``, compiled as a whole."""
         evaluations, grown = _run_steps(
-            order, rule, duals, self._examples, self.weights, self._room
+            order, rule, duals, self._examples, self.weights, self._block, self._room
         )
         return int(evaluations), norm + float(grown)
 
@@ -175,25 +138,6 @@ class ClassifierProblem(Problem):
     def set_weights(self, pairs: Floats, bigrams: Floats | None = None) -> None:
         """Set v from the order of the design; there are no bigrams."""
         self.weights[:] = pairs.reshape(self.weights.shape[::-1]).T
-
-
-def _check(x: Floats, y: Ints, n_classes: int) -> None:
-    if x.ndim != 2 or y.shape != x.shape[:1] or not len(x):
-        raise EgparseError(
-            f"expected vectors (n, d) and classes (n,), n > 0, got shapes {x.shape} and {y.shape}"
-        )
-    if n_classes < 2 or y.min() < 0 or y.max() >= n_classes:
-        raise EgparseError(
-            f"expected at least 2 classes, numbered below {n_classes}, got {y.min()} to {y.max()}"
-        )
-    if not np.isfinite(x).all():
-        raise EgparseError("expected finite vectors, got infinity or nan")
-
-
-@njit
-def _write_cost(correct: int, cost: Floats) -> None:
-    cost[:] = 1.0
-    cost[correct] = 0.0
 
 
 @njit(fast=True)
@@ -241,31 +185,24 @@ def _run_steps(
     duals: DualVariables,
     examples: Examples,
     weights: Floats,
-    room: Room,
+    block: Ints,
+    room: Floats,
 ) -> tuple[int, float]:
     """As ``OnlineEG.update``, but that v is left alone until a step is kept: with dense vectors,
     moving it is most of the work.
     """
-    size, evaluations, grown = room.scores.shape[0], 0, 0.0
+    size, evaluations, grown = room.shape[1], 0, 0.0
     for i in order:
-        x, parts_of_i = examples.x[i], slice(i * size, (i + 1) * size)
+        x, own, cost = examples.x[i], slice(i * size, (i + 1) * size), examples.costs[examples.y[i]]
         parts = StepBuffers(
-            duals.theta[parts_of_i],
-            duals.marginals[parts_of_i],
-            room.scores,
-            room.cost,
-            room.trial,
-            room.marginals,
-            room.changes,
+            duals.theta[own], duals.marginals[own], room[0], cost, room[1], room[2], room[3]
         )
         _score(weights, x, parts.scores)
-        if rule.form != PLAIN:
-            _write_cost(examples.y[i], parts.cost)
         eta = duals.eta[i]
         for _ in range(rule.attempts):
             evaluations += 1
             propose_step(parts, rule, eta)
-            log_z = multiclass.softmax(parts.trial, room.block, parts.marginals)
+            log_z = multiclass.softmax(parts.trial, block, parts.marginals)
             value, slope = evaluate_step(parts, rule, log_z, 0.0)
             change = _growth(parts.scores, parts.changes, examples.squares[i])
             increase = value - duals.value[i] - change / (2.0 * rule.c)

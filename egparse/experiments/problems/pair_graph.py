@@ -25,41 +25,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.config.sections import PrunerConfig
-from egparse.experiments.problems.second_order import PrunedTrees, Right
-from egparse.experiments.problems.sentences import heads_of, tagged
+from egparse.experiments.problems.second_order import PrunedTrees
 from egparse.experiments.problems.setup import Setup
+from egparse.experiments.problems.trees import Right, heads_of
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import Problem
 from egparse.parsing.candidates import ALL_CANDIDATES
 from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.parsing.second_order.parts import (
-    best_labels,
-    build_parts,
-    new_work,
-    share_out,
-    sum_labels,
-)
+from egparse.parsing.second_order.parts import build_parts, new_work
 from egparse.parsing.second_order.problem import SecondOrderProblem
+from egparse.parsing.training import PART_THETA
 from egparse.sentences import Sentence
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.second_order.loopy import Outcome, Schedule, Workspace
 from egparse.structures.second_order.messages import MAX_ODDS
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds
 from egparse.structures.trees.nonprojective import matrix_tree
+from egparse.training.columns import part_of
 from egparse.types import Floats, Ints, Mask
 
 SCHEDULE = Schedule(sweeps=12, residual=0.005, damping=0.3)
 
 _MOST = 100.0  # the potentials of pairs are clipped to +-100 nats, so that no product overflows
-
-_SHARPER = (1.0, 3.0, 10.0, 30.0)  # factors of the potentials in the search for the best tree
 
 
 @njit
@@ -200,12 +193,14 @@ def _infer_pairs(
 
 
 class PairGraphProblem(SecondOrderProblem):
-    """The sentences of another second-order problem, with its weights, in Smith and Eisner's graph.
+    """The sentences of another second-order problem without labels, with its weights, in Smith and
+    Eisner's graph.
 
     ``calls`` and ``unconverged`` count as in ``SecondOrderProblem``.
     """
 
-    groups = Problem.groups  # not offered, as a word may have several siblings
+    # not offered: a word may have several siblings; the best tree is searched in the other graph
+    groups, argmax, k_best = Problem.groups, Problem.argmax, Problem.k_best
 
     def __init__(self, problem: SecondOrderProblem, schedule: Schedule = SCHEDULE) -> None:
         vars(self).update(vars(problem))
@@ -214,79 +209,44 @@ class PairGraphProblem(SecondOrderProblem):
         self.calls = self.unconverged = 0
         self._make_room()
         for i, (graph, _) in enumerate(self._parts):
-            self._pair(graph, self._gold[self._of(i)])
+            # a structure has the pairs of its arcs, and no other parts but arcs
+            pairs, parts = list_pairs(graph, self._single_root), self._gold[self._of(i)]
+            parts[len(graph.arcs) :] = 0.0
+            parts[pairs[:, 2]] = parts[pairs[:, 0]] * parts[pairs[:, 1]]
 
-    def _pair(self, graph: ArcGraph, parts: Any) -> None:
-        """Let a structure have the pairs of its arcs, and no other parts but arcs and labels."""
-        pairs = list_pairs(graph, self._single_root)
-        parts[len(graph.arcs) : graph.pairs[-1]] = 0.0
-        parts[pairs[:, 2]] = parts[pairs[:, 0]] * parts[pairs[:, 1]]
-
-    def _propagate(self, i: int, pooled: Floats, out: Floats) -> float:
+    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
+        """Pseudo-marginals and the estimate of log Z."""
         outcome = propagate_pairs(
-            self._parts[i].graph, pooled, self._single_root, self._schedule, out, self._work
+            self._parts[i].graph, potentials, self._single_root, self._schedule, out, self._work
         )
         self.calls += 1
         self.unconverged += outcome.residual > self._schedule.residual
         return float(outcome.log_partition)
 
-    def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
-        """Pseudo-marginals and the estimate of log Z, with labels summed out."""
-        parts, (pooled, shares) = self._parts[i], self._room(i)
-        sum_labels(parts, potentials, pooled, shares)
-        log_z = self._propagate(i, pooled, out[: len(pooled)])
-        share_out(parts, shares, out)
-        return log_z
-
     def most_probable_heads(self, i: int, potentials: Floats) -> Ints:
         """The heads (n + 1,) of the tree with the greatest sum of pseudo-marginals, as Smith and
         Eisner decode; -1 where the candidates have no tree.
         """
-        pooled, shares = self._room(i)
-        sum_labels(self._parts[i], potentials, pooled, shares)
-        return self._heads_by_marginals(i, pooled, np.empty(len(pooled)))
-
-    def _heads_by_marginals(self, i: int, pooled: Floats, marginals: Floats) -> Ints:
-        self._propagate(i, pooled, marginals)
+        marginals = np.empty(len(potentials))
+        self.marginals(i, potentials, marginals)
         arcs, size = self.arcs(i), len(self._parts[i].graph.into) - 1
         square, heads = np.full((size, size), -np.inf), self._heads[:size]
         square[arcs[:, 0], arcs[:, 1]] = marginals[: len(arcs)]
         chu_liu_edmonds(square, self._single_root, heads, self._work.search)
         return heads
 
-    def argmax(self, i: int, potentials: Floats, out: Floats) -> float:
-        """The tree of the highest score among those that ``most_probable_heads`` returns for the
-        potentials and for multiples of them.
-        """
-        parts, (pooled, shares), highest = self._parts[i], self._room(i), -math.inf
-        best_labels(parts, potentials, pooled, shares)
-        arcs, n = self.arcs(i), len(pooled)
-        found = np.zeros(n)
-        for factor in _SHARPER:
-            heads = self._heads_by_marginals(i, pooled * factor, found)
-            found[: len(arcs)] = heads[arcs[:, 1]] == arcs[:, 0]
-            self._pair(parts.graph, found)
-            score = float(pooled[found > 0].sum())
-            if score > highest:
-                highest, out[:n] = score, found
-        share_out(parts, shares, out)
-        return highest
-
 
 def pair_graph_parser(
     trees: PrunedTrees, schedule: Schedule = SCHEDULE, pruning: PrunerConfig | None = None
 ) -> Setup:
-    """The non-projective parser of ``PrunedTrees.setup`` in this graph; with ``pruning``, over
-    other candidate arcs.
-    """
-    task = trees.task()
-    learner, state, snapshot = replace(task, pruning=pruning or task.pruning).prepare()
+    """The non-projective parser of ``PrunedTrees.setup`` in this graph."""
+    learner, state, snapshot = trees.task(pruning or PrunerConfig()).prepare()
     base: Any = learner.problem
     problem, parser = PairGraphProblem(base, schedule), snapshot(state)
 
     def right_of(part: Sequence[Sentence]) -> Right:
-        heads = heads_of(part)
-        values = parser.sentences(tagged(trees.columns, part, ("heads",)))
+        heads, columns = heads_of(part), trees.treebank.columns
+        values = parser.sentences(part_of(part, columns, ("heads",)).words)
         held_out = PairGraphProblem(_without_heads(parser, list(values), heads), schedule)
         held_out.weights = problem.weights
 
@@ -299,9 +259,7 @@ def pair_graph_parser(
 
         return right
 
-    setup = trees.scored(problem, right_of)
-    graph = {"graph": "a factor for each pair of arcs", **schedule._asdict()}
-    return setup._replace(facts={**setup.facts, **graph})
+    return trees.treebank.setup(problem, PART_THETA, right_of)
 
 
 def _without_heads(

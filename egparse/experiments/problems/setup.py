@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.learners.problem import Problem
-from egparse.types import Floats, Ints, Longs, Mask
+from egparse.evaluation.scores import total
+from egparse.experiments.problems.samples import Sample
+from egparse.learners.problem import Problem, size
+from egparse.types import Floats, Longs, Mask
 
 Score = Callable[[float], float]
 """A function of the scale: the score of the model w = scale v, where the problem holds v."""
+
+Counts = Callable[[float], Longs]
+"""A function of the scale: (correct, gold, system) of each sentence."""
 
 
 class Setup(NamedTuple):
@@ -32,7 +37,7 @@ class Setup(NamedTuple):
     gold_theta: float | Floats
     facts: Mapping[str, Any]
     test: Score | None = None
-    outcomes: Callable[[float], Longs] | None = None
+    outcomes: Counts | None = None
     figures: Callable[[float], Mapping[str, float]] | None = None
     optimum: Callable[[float], float] | None = None
 
@@ -48,10 +53,37 @@ class Scaled(NamedTuple):
     scale: float
 
 
-def sentence_counts(right: Mask, starts: Ints | Longs) -> Longs:
-    """(correct, gold, system) of each sentence, whose words begin at ``starts``: what is right of
-    its words, and the number of its words twice.
+def sentence_counts(right: Mask, lengths: Sequence[int]) -> Longs:
+    """(correct, gold, system) of each sentence: what is right of its words, and the number of its
+    words twice.
     """
-    correct = np.add.reduceat(right.astype(np.int64), starts)
-    words = np.diff(np.append(starts, len(right))).astype(np.int64)
+    words = np.asarray(lengths)
+    correct = np.add.reduceat(right.astype(np.int64), np.cumsum(words) - words)
     return np.stack([correct, words, words], axis=1)
+
+
+def scored(
+    problem: Problem,
+    sample: Sample,
+    held_out: Counts,
+    compared: Counts,
+    score_name: str,
+    gold_theta: float | Floats,
+    facts: Mapping[str, Any],
+) -> Setup:
+    """A problem of the training sentences, scored in per cent by the counts of the validation part,
+    ``held_out``, and of the part that is ``compared``: the test part, or else the validation part.
+    """
+    parts = {"training": sample.train, "validation": sample.dev, "test": sample.test}
+    sizes = {f"{name} sentences": len(part) for name, part in parts.items() if part}
+    words = {f"{name} words": sum(map(len, part)) for name, part in parts.items() if part}
+    return Setup(
+        problem,
+        lambda scale: total(held_out(scale)).f1,
+        score_name,
+        1,
+        gold_theta,
+        {"data": sample.name, **sizes, **words, "weights": size(problem), **facts},
+        (lambda scale: total(compared(scale)).f1) if sample.test else None,
+        compared,
+    )

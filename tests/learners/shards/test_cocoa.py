@@ -20,7 +20,6 @@ from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
-from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import Learner, LearnerConfig, divide
@@ -45,18 +44,12 @@ DIGITS = rounding(1000, eps=SINGLE)
 """Marginals and hashed weights are float32; sums have up to 1000 parts."""
 
 
-def classes() -> ClassifierProblem:
-    random = np.random.default_rng(0)
-    return ClassifierProblem(random.normal(size=(30, 5)), random.integers(4, size=30), 4)
-
-
 PROBLEMS: dict[str, Callable[[], Problem]] = {
     "chain": sequences,
     "words": lambda: sequences(bigrams=False),
     "projective": trees,
     "non-projective": lambda: trees(kind="non-projective", single_root=False),
     "second order": lambda: made(seed=2).problem,
-    "classes": classes,
 }
 problems = pytest.mark.parametrize("name", PROBLEMS)
 
