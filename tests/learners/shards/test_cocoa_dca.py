@@ -21,7 +21,7 @@ from learners.shards.test_cocoa import (
     piped,
     problems,
 )
-from learners.small_problems import FAMILY, trees
+from learners.small_problems import FAMILY, sequences, trees
 
 from egparse.learners.dca import DCA, DCAConfig
 from egparse.learners.problem import Problem, read
@@ -121,7 +121,7 @@ def test_how_shards_are_reached_changes_no_bit(name: str, averaged: bool) -> Non
 
 
 def test_the_average_is_that_of_all_visits() -> None:
-    problem = PROBLEMS["classes"]()
+    problem = sequences(bigrams=False, listed=False, lengths=[1] * 30)
     learner, state = begun(problem, shards=2, rounds=3)
     seen: list[list[Floats]] = [[], []]
     starts: list[tuple[float, Floats]] = []
