@@ -38,9 +38,7 @@ from egparse.types import Floats
 _TOLERANCE = 1e-10  # steps end at this relative gap, or at the relative rounding of v
 _NO_LIMIT = np.iinfo(np.int32).max
 _SETTLED = 1e-3
-"""An optimiser that finds no further step has come to the rounding of v below this relative gap,
-and has failed above it.
-"""
+"""An optimiser that finds no step above this relative gap has failed; below it, v is rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,8 +43,6 @@ from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
-_REFRESH = 8  # passes that update a table before it is filled anew: rounding adds up
-
 
 @dataclass(frozen=True, kw_only=True)
 class MaxentConfig(LearnerConfig):
@@ -172,13 +170,20 @@ class TableState(MaxentState):
 class _Tabulating(MaxentLearner):
     """IIS and the sequential learners."""
 
+    refresh: ClassVar[int] = 1
+    """Passes after which the table is filled anew, as the rounding of updates adds up."""
+
     def _state_of(self, w: Floats) -> TableState:
         m = self.features.context_count
         table = Table(np.empty((self.features.label_count, m)), *np.empty((2, m)))
         return TableState(w=w, table=table, tally=np.zeros(2, np.int64))
 
     def _evaluate(self, state: TableState) -> None:
-        self._rate(state, tabulate(self.features, state.w, state.table))
+        updated = state.passes and (state.passes + 1) % self.refresh
+        loss = log_sums(state.table) if updated else np.nan
+        if not np.isfinite(loss):
+            loss = tabulate(self.features, state.w, state.table)
+        self._rate(state, loss)
 
 
 class IIS(_Tabulating):
@@ -199,17 +204,11 @@ class SCGIS(_Tabulating):
     """Sequential conditional generalised iterative scaling."""
 
     name = "scgis"
+    refresh = 8
     newton_steps: ClassVar[int] = 0
     """The most Newton steps on A_CD; with 0 the minimum of A_SCGIS is taken instead."""
     solved: ClassVar[float] = 0.0
     """There is no Newton step where A'(0), relative to its terms, is at most this."""
-
-    def _evaluate(self, state: TableState) -> None:
-        loss = log_sums(state.table) if state.passes and (state.passes + 1) % _REFRESH else np.nan
-        if np.isfinite(loss):
-            self._rate(state, loss)
-        else:
-            super()._evaluate(state)
 
     def _move(self, state: TableState) -> None:
         table, w, tally = state.table, state.w, state.tally
