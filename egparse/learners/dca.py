@@ -164,18 +164,6 @@ class DCA(OnlineLearner):
         gradient = np.subtract(expected, gold, out=self._gradient[: len(scores)])
         if not estimate > 0 or not gradient.any():
             return self._skip(state, loss)
-        return self._ascend(state, i, scores, gradient, loss, estimate)
-
-    def _ascend(
-        self,
-        state: DCAState,
-        i: int,
-        scores: Floats,
-        gradient: Floats,
-        loss: float,
-        estimate: float,
-    ) -> float:
-        """Solve the sub-problem of a visit; returns a lower bound of the increase of the dual."""
         changes = self._changes[: len(scores)]
         step = self._step(i, scores, gradient, estimate)
         if step.gradient_norm == 0.0 and step.norm_change == 0.0:  # nothing has moved

@@ -162,7 +162,6 @@ LEARNERS: dict[str, Entry] = {
         "egparse.learners.dca:DCA",
         "online dual coordinate ascent for any loss of the family, averaged (Martins et al. "
         "2010, Alg. 1-2)",
-        further="egparse.experiments.learners.exact_dca:ExactDCA",
         continues=True,
         distributions=True,
         shards=True,

@@ -10,7 +10,7 @@ from learners.passes import passes
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
-from egparse.experiments.learners.published_eg import AsPublishedConfig, PublishedEG
+from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.losses import NAMED, Loss
 from egparse.types import Floats
@@ -87,7 +87,7 @@ def test_adding_reports_the_change_of_the_squared_norm_of_its_own_weights() -> N
 
 @pytest.mark.parametrize("loss", ["log-linear", "max-margin"])
 def test_the_compiled_sweep_takes_the_steps_of_the_learner(loss: str) -> None:
-    config = AsPublishedConfig.under(NAMED[loss], c=2.0)
+    config = PublishedConfig.under(NAMED[loss], c=2.0)
     one, other = ClassifierProblem(*drawn(), K), ClassifierProblem(*drawn(), K)
     swept, single = PublishedEG(one, config), PublishedEG(other, config)
     a, b = swept.initialise(0.0), single.initialise(0.0)
@@ -113,7 +113,7 @@ def test_eg_reaches_the_optimum_of_an_independent_solver(c: float) -> None:
     optimum = float(
         minimize(objective, np.zeros(K * D), method="L-BFGS-B", options={"maxfun": 10**6}).fun
     )
-    learner = PublishedEG(ClassifierProblem(x, y, K), AsPublishedConfig(c=c))
+    learner = PublishedEG(ClassifierProblem(x, y, K), PublishedConfig(c=c))
     *_, last = passes(learner, learner.initialise(0.0), 150)
     assert last.dual - 1e-4 <= optimum <= last.primal + 1e-4
     assert last.gap < 1e-3 * optimum

@@ -26,7 +26,7 @@ from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import Loss
 from egparse.learners.registry import build
 
-methods = pytest.mark.parametrize("method", ["L-BFGS-B", "CG"])
+names = pytest.mark.parametrize("name", ["lbfgs", "cg"])
 
 
 @pytest.mark.parametrize(("name", "most"), [("lbfgs", 60), ("cg", 200)])
@@ -56,12 +56,11 @@ def dual_at_the_weights(problem: EnumeratedProblem, loss: Loss, c: float) -> flo
     return value - float(v @ v) / (2 * c)
 
 
-@methods
+@names
 @pytest.mark.parametrize(("beta", "gamma"), [(1.0, 0.0), (1.0, 1.0), (3.0, 0.5)])
-def test_certificate_of_every_smooth_loss(method: str, beta: float, gamma: float) -> None:
+def test_certificate_of_every_smooth_loss(name: str, beta: float, gamma: float) -> None:
     problem, c = random_problem(2), 0.7
-    config = QuasiNewtonConfig(method=method, beta=beta, gamma=gamma, c=c)  # type: ignore[arg-type]
-    learner = QuasiNewton(problem, config)
+    learner = build(name, problem, LearnerConfig(beta=beta, gamma=gamma, c=c))
     state = learner.initialise()
     for _ in range(3):
         learner.iterate(state)
@@ -83,17 +82,15 @@ def test_certificate_of_every_smooth_loss(method: str, beta: float, gamma: float
         assert certificate.primal == pytest.approx(primal(w))
         slope = approx_fprime(w, primal, 1e-7)
         np.testing.assert_allclose(state.kept.gradient, slope, atol=1e-4)
-        assert certificate.details["gradient_norm"] == pytest.approx(
-            np.linalg.norm(slope), abs=1e-3
-        )
         problem.v[:] = w
 
 
-@methods
-def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
+@names
+def test_steps_and_evaluations_are_those_of_one_call(name: str) -> None:
     """Nothing is lost by going step by step."""
     problem, points = random_problem(3, n=30, d=20), []
-    learner = QuasiNewton(problem, QuasiNewtonConfig(method=method, c=0.1))  # type: ignore[arg-type]
+    learner = build(name, problem, LearnerConfig(c=0.1))
+    assert isinstance(learner, QuasiNewton)
     state = learner.initialise()
     for _ in range(8):
         learner.iterate(state)
@@ -111,13 +108,12 @@ def test_steps_and_evaluations_are_those_of_one_call(method: str) -> None:
         objective,
         np.zeros(20),
         jac=True,
-        method=method,
+        method=learner.method,
         callback=points.append,
         options={"maxiter": 8, "gtol": 0.0},
     )
     np.testing.assert_array_equal(points[-1], reached)
     assert learner.certificate(state).effective_iterations == calls
-    assert learner.certificate(state).details["steps"] == 8
 
 
 def test_an_interrupted_evaluation_is_taken_up_again() -> None:
@@ -168,7 +164,7 @@ def test_no_step_far_from_the_optimum_is_an_error() -> None:
         list(passes(learner, state, 3))
 
 
-@pytest.mark.parametrize("name", ["lbfgs", "cg"])
+@names
 def test_what_cannot_be_learned_is_named(name: str) -> None:
     for beta, gamma in [(math.inf, 1.0), (math.inf, 0.0), (-1.0, 0.0), (1.0, -1.0)]:
         with pytest.raises(ConfigError, match=f"got beta = {beta:g}, gamma = {gamma:g}"):

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from tolerances import SINGLE, rounding, stored_slack
 
 from egparse.experiments.learners.batch_eg import BatchEG, EGBatchConfig
-from egparse.experiments.learners.published_eg import AsPublishedConfig, CyclicConfig
+from egparse.experiments.learners.published_eg import CyclicConfig, PublishedConfig
 from egparse.learners.losses import NAMED
 from egparse.types import Floats
 
@@ -120,7 +120,7 @@ def test_max_margin_closes_in_as_fast_as_theorem_2_says() -> None:
     distance = sum(math.log(len(own)) for own in problem.structures)
     gaps = np.empty((seeds, most))
     for seed in range(seeds):
-        config = AsPublishedConfig.under(NAMED["max-margin"], c=c, seed=seed, search="proven")
+        config = PublishedConfig.under(NAMED["max-margin"], c=c, seed=seed, search="proven")
         state, (first, *gaps[seed]) = distances(eg_of(problem, config), optimum, most)
     passes = np.arange(1, most + 1)  # T / n
     bound = (distance / state.first_eta + first) / passes

@@ -5,7 +5,7 @@ sample treebank.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -29,14 +29,18 @@ CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "en_sample-train.conl
 
 
 def sequences(
-    seed: int = 1, *, bigrams: bool = True, listed: bool = True, constant: bool = False
+    seed: int = 1,
+    *,
+    bigrams: bool = True,
+    listed: bool = True,
+    constant: bool = False,
+    lengths: Sequence[int] = (3, 1, 5, 4, 2),
 ) -> SequenceProblem:
-    """Five sentences of one to five words, four labels; ``listed``: some words have fewer
-    candidates; ``constant``: every word has attribute 0,
-    and none twice.
+    """Sentences of so many words, four labels; ``listed``: some words have fewer candidates;
+    ``constant``: every word has attribute 0, and none twice.
     """
     random, n_labels = np.random.default_rng(seed), 4
-    starts = np.cumsum([0, 3, 1, 5, 4, 2])
+    starts = np.cumsum([0, *lengths])
     words = int(starts[-1])
     gold = random.integers(0, n_labels, size=words).astype(np.int32)
     allowed = (random.random((words, n_labels)) < 0.6) | (not listed)

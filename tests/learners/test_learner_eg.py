@@ -24,7 +24,7 @@ from scipy.special import logsumexp
 from tolerances import SINGLE, bracket, rounding, stored_slack
 
 from egparse.experiments.learners.published_eg import (
-    AsPublishedConfig,
+    PublishedConfig,
 )
 from egparse.learners.eg.online import (
     MIN_VISIT_PROBABILITY,
@@ -50,7 +50,7 @@ seeds = pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.ni
 
 def configured(loss: str, published: bool, c: float = 2.0) -> EGConfig:
     return (
-        AsPublishedConfig.under(NAMED[loss], c=c)
+        PublishedConfig.under(NAMED[loss], c=c)
         if published
         else EGConfig.under(NAMED[loss], c=c, search="quadratic")
     )

@@ -27,11 +27,7 @@ import numpy as np
 from annotated_types import Interval
 
 from egparse.errors import EgparseError
-from egparse.experiments.learners.published_eg import (
-    FirstDistributions,
-    proven_rate,
-    squared_radii,
-)
+from egparse.experiments.learners.published_eg import Start, proven_rate, squared_radii
 from egparse.learners.dual import DualLearner, DualState
 from egparse.learners.eg.online import require_dual_loss
 from egparse.learners.learner import LearnerConfig
@@ -39,25 +35,20 @@ from egparse.learners.problem import Problem, squared_norm
 from egparse.types import Floats
 
 _ROUNDING = 8.0  # times the relative precision of v: a smaller fall of the dual counts as none
-_MAX_HALVINGS = 60
+_MOST_RATES = 60
 
 
 @dataclass(frozen=True, kw_only=True)
 class EGBatchConfig(LearnerConfig):
-    """``rate``: *proven* computes the learning rate of the theorem, at the cost of one visit to an
-    example for each of its parts; *fixed* is ``eta``; *halving* starts at ``eta``, halves while the
-    dual falls, and multiplies by ``growth`` after each step, as ibid., section 7, does for one
-    example. The paper has the first two, for rates up to the proven one. ``start`` is that of
-    ``PublishedConfig``.
-
-    Raises:
-        ConfigError: a value out of range.
+    """``rate``: *proven* is that of the theorem, *fixed* is ``eta``, as the paper has them;
+    *halving* starts at ``eta``, halves while the dual falls, and multiplies by ``growth`` after
+    each step, as ibid., section 7, does for one example. ``start`` is that of ``PublishedConfig``.
     """
 
     rate: Annotated[Literal["proven", "fixed", "halving"], "how the rate is found"] = "halving"
     eta: Annotated[float, Interval(ge=1e-9, le=1e9), "the first rate"] = 0.5
     growth: Annotated[float, Interval(ge=1, le=1000), "halving: factor after a step"] = 1.05
-    start: FirstDistributions = "gold"
+    start: Start = "gold"
 
     def __post_init__(self) -> None:
         require_dual_loss(self.loss)
@@ -65,9 +56,7 @@ class EGBatchConfig(LearnerConfig):
 
 @dataclass(kw_only=True)
 class EGBatchState(DualState):
-    """``theta`` over all parts; ``value`` is the sum of H / beta + gamma E[cost]; ``evaluations``
-    counts n for each attempt at a step.
-    """
+    """``theta`` over all parts, and the rate; ``evaluations`` counts n for each rate tried."""
 
     theta: Floats
     eta: float
@@ -82,20 +71,17 @@ class BatchEG(DualLearner):
     def __init__(self, problem: Problem, config: EGBatchConfig) -> None:
         super().__init__(problem)
         self.config, self.loss = config, config.loss
-        self._gradient = np.empty(int(problem.part_starts[-1]))
         self._marginals = np.empty(self.longest)
+        precision = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
+        self._rounding = _ROUNDING * precision
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGBatchState:
-        """Distributions near the correct structures, as ``OnlineEG.initialise``, or uniform.
-
-        Raises:
-            EgparseError: the features are not finite, so that no rate can be proven.
-        """
+        """Distributions near the correct structures, as ``OnlineEG.initialise``, or uniform."""
         config, eta = self.config, self.config.eta
         if config.rate == "proven":
-            eta = proven_rate(squared_radii(self.problem), config, online=False)
+            eta = proven_rate(float(squared_radii(self.problem).sum()), config)
         height = np.full(self.n, 0.0 if config.start == "uniform" else gold_theta, np.float64)
-        theta = np.empty_like(self._gradient)
+        theta = np.empty(int(self.problem.part_starts[-1]))
         for i in range(self.n):
             theta[self._parts_of(i)] = np.where(self.problem.gold(i) > 0, height[i], 0.0)
         value, norm = self._rebuild(theta)
@@ -108,30 +94,28 @@ class BatchEG(DualLearner):
             EgparseError: the dual is not finite, or it fell because the fixed rate is too large or
                 no rate raises it.
         """
-        for i in range(self.n):
+        before, old, halving = state.dual, state.theta, self.config.rate == "halving"
+        gradient = np.empty_like(old)
+        for i in range(self.n):  # s / C + gamma cost - theta / beta
             parts = self._parts_of(i)
-            gradient = self._gradient[parts]
-            # s / C + gamma cost - theta / beta
-            np.multiply(self.problem.scores(i), 1.0 / state.c, out=gradient)
+            gradient[parts] = self.problem.scores(i) * (1.0 / state.c)
             if self.loss.gamma:
-                gradient += self.loss.gamma * self.problem.cost(i)
+                gradient[parts] += self.loss.gamma * self.problem.cost(i)
             if self.loss.differentiable:
-                gradient -= state.theta[parts] / self.loss.beta
-        before, old = state.dual, state.theta
-        for _ in range(_MAX_HALVINGS):
-            theta = old + state.eta * self._gradient
+                gradient[parts] -= old[parts] / self.loss.beta
+        rounding = self._rounding * (1 + abs(state.value) + state.squared_norm / (2 * state.c))
+        for _ in range(_MOST_RATES if halving else 1):
+            theta = old + state.eta * gradient
             value, norm = self._rebuild(theta)
             state.evaluations += self.n
             dual = value - norm / (2 * state.c)
-            if dual >= before - self._noise(state):  # false for nan
+            if dual >= before - rounding:  # false for nan
                 state.theta, state.value, state.squared_norm = theta, value, norm
-                if self.config.rate == "halving":
-                    # beyond beta a step would overshoot its fixed point
+                if halving:  # beyond beta a step would overshoot its fixed point
                     state.eta = min(self.loss.beta, state.eta * self.config.growth)
                 return
-            if self.config.rate != "halving":
-                break
-            state.eta /= 2
+            if halving:
+                state.eta /= 2
         self._rebuild(old)
         raise EgparseError(
             f"{self.name}: expected a step at the {self.config.rate} learning rate to raise the "
@@ -160,9 +144,3 @@ class BatchEG(DualLearner):
             np.subtract(problem.gold(i), marginals, out=marginals)
             problem.add(i, marginals)
         return value, squared_norm(problem)
-
-    def _noise(self, state: EGBatchState) -> float:
-        """A fall of the dual that rounding explains."""
-        precision = max(float(np.finfo(array.dtype).eps) for array in self.problem.vectors())
-        terms: float = 1.0 + abs(state.value) + state.squared_norm / (2 * state.c)
-        return _ROUNDING * precision * terms

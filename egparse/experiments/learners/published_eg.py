@@ -16,23 +16,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge, Interval
+from annotated_types import Interval
 
-from egparse.errors import ConfigError, EgparseError
+from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.step import StepRule
-from egparse.learners.learner import Certificate, LearnerConfig
+from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
-Start = Literal["gold", "uniform"]
-Order = Annotated[Literal["random", "drawn", "cyclic"], "of the visits of a pass"]
-FirstDistributions = Annotated[Start, "the first distributions"]
-Largest = Annotated[float, Ge(1e-9), "the greatest rate"]
-Restarts = Annotated[bool, "start at eta at each visit"]
+Order = Literal["drawn", "cyclic"]
+Start = Annotated[Literal["gold", "uniform"], "the first distributions"]
 
 _SOLVED = 1e-5
 """An example counts as maximised when a step gains no more than this part of what its visit did."""
@@ -41,101 +38,61 @@ _MOST_STEPS = 50
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedConfig(EGConfig):
-    """What ``EGConfig`` leaves out.
-
-    ``order`` *random* visits the examples of a pass in a random permutation; *drawn* draws n of
-    them with replacement, as Collins et al. 2008, Fig. 2, does and its Theorem 2 assumes; *cyclic*
-    visits them in corpus order, as Globerson et al. 2007, Fig. 2, does. With ``drawn`` and
-    ``cyclic``, and with ``restart_eta``, every pass visits all examples (``round_fraction`` = 1).
-
-    ``search`` *proven* keeps the greatest rate that is proven; ``eta`` and ``growth`` are ignored.
-
-    ``start`` *uniform* starts with theta = 0, where every structure is equally probable (Collins et
-    al. 2008, section 5.1); *gold* near the correct structures (``OnlineEG.initialise``).
-
-    ``restart_eta`` starts at ``eta`` again at each visit: the rule of Globerson et al. 2007,
-    section 7. ``largest_eta`` is the greatest rate (None: beta). ``exact`` repeats the step of a
-    visit until the dual is maximised over alpha_i (Collins et al. 2008, footnote 5).
-
-    With ``every_move`` marginals move at each step, however little; without it those that moved by
-    less than 1e-7 wait until their moves add up to more, which saves time and costs the line search
-    its precision where theta is large, as after a uniform start.
-
-    Raises:
-        ConfigError: settings that exclude each other.
-    """
-
-    search: Annotated[Literal["halving", "quadratic", "proven"], "how rates adapt"] = "halving"  # type: ignore[assignment]
-    order: Order = "random"
-    start: FirstDistributions = "gold"
-    restart_eta: Restarts = False
-    largest_eta: Largest | None = None
-    exact: Annotated[bool, "maximise the dual over an example at each visit"] = False
-    every_move: bool = False
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.order != "random" and self.round_fraction != 1:
-            raise ConfigError(
-                f"expected round_fraction = 1 with the {self.order} order, "
-                f"got {self.round_fraction}"
-            )
-        if self.restart_eta and (self.order == "drawn" or self.round_fraction != 1):
-            raise ConfigError(
-                "expected passes that visit every example once with restart_eta (order random or "
-                f"cyclic, round_fraction = 1), got {self.order!r} and {self.round_fraction}"
-            )
-        if self.search == "proven" and (self.curvature or self.restart_eta):
-            raise ConfigError("expected no curvature or restart_eta with search = 'proven'")
-
-    @classmethod
-    def options(cls) -> dict[str, Any]:
-        """The options, ``published`` among them (see ``configured``)."""
-        published = {"published": Annotated[bool, "as published"]}
-        return (published if cls is PublishedConfig else {}) | super().options()
-
-    @classmethod
-    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
-        """With the option ``published`` the others change what is published."""
-        rest = dict(options)
-        if cls is PublishedConfig and rest.pop("published", False):
-            return AsPublishedConfig.configured(common, rest)
-        return super().configured(common, rest)
-
-    def rule(self, c: float) -> StepRule:
-        """The settings of a step under a regularisation constant C."""
-        rule = super().rule(c)
-        return rule._replace(
-            growth=1.0 if self.search == "proven" else rule.growth,
-            largest=rule.largest if self.largest_eta is None else float(self.largest_eta),
-            floor=0.0 if self.every_move else rule.floor,
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AsPublishedConfig(PublishedConfig):
     """The randomised algorithm of Collins et al. 2008, Fig. 2, with the learning rates of section
-    7: n examples drawn with replacement make a pass, from the uniform start; a rate for each
-    example, halved until the dual does not fall, then multiplied by 1.05, without an upper limit.
+    7: a rate for each example, halved until the dual does not fall, then multiplied by 1.05,
+    without an upper limit. Every pass visits n examples.
 
     The first rate is 0.5, which the paper takes for the digits; elsewhere it takes one that is
     calibrated on 10 % of the data, which made things worse here. The only differences left are
     numerical: theta and the marginals are stored in single precision, and halving a rate ends at
     1e-6, below which a step changes nothing there.
+
+    ``order`` *drawn* draws the examples of a pass with replacement, as Theorem 2 assumes; *cyclic*
+    visits them in corpus order. ``start`` *uniform* starts with theta = 0, where every structure is
+    equally probable (section 5.1); *gold* near the correct structures (``OnlineEG.initialise``).
+    ``search`` *proven* keeps the greatest rate that is proven; ``eta`` and ``growth`` are ignored.
+    ``exact`` repeats the step of a visit until the dual is maximised over alpha_i (footnote 5).
+
+    Raises:
+        ConfigError: a ``round_fraction`` other than 1, or options without ``published``.
     """
 
+    published: Annotated[bool, "as published"] = True
+    search: Annotated[Literal["halving", "quadratic", "proven"], "how rates adapt"] = "halving"  # type: ignore[assignment]
     max_halvings: Annotated[int, Interval(ge=1, le=1000), "most rates tried at a visit"] = 60
     round_fraction: Annotated[float, Interval(ge=1e-3, le=1), "the work of a round"] = 1.0
-    order: Order = "drawn"
-    start: FirstDistributions = "uniform"
-    largest_eta: Largest | None = math.inf
-    every_move: bool = True
+    order: Annotated[Order, "of the visits of a pass"] = "drawn"
+    start: Start = "uniform"
+    exact: Annotated[bool, "maximise the dual over an example at each visit"] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.round_fraction != 1:
+            raise ConfigError(
+                f"expected round_fraction = 1 as published, got {self.round_fraction}"
+            )
+
+    @classmethod
+    def configured(cls, common: LearnerConfig, options: Mapping[str, Any]) -> LearnerConfig:
+        """The configuration with these options beside what all learners have in common."""
+        if "published" in cls.options() and not options.get("published"):
+            raise ConfigError(f"expected published = true with the options {', '.join(options)}")
+        return super().configured(common, options)
+
+    def rule(self, c: float) -> StepRule:
+        """The settings of a step under a regularisation constant C. Marginals move at each step,
+        however little: to wait until small moves add up would cost the line search its precision
+        where theta is large, as after a uniform start.
+        """
+        rule = super().rule(c)._replace(largest=math.inf, floor=0.0)
+        return rule._replace(growth=1.0) if self.search == "proven" else rule
 
 
 @dataclass(frozen=True, kw_only=True)
-class CyclicConfig(AsPublishedConfig):
+class CyclicConfig(PublishedConfig):
     """The deterministic algorithm of Collins et al. 2008, section 7.1."""
 
+    published: bool = True
     order: Order = "cyclic"
 
 
@@ -146,7 +103,6 @@ class Config2007(CyclicConfig):
     not say what eta_0 is; ours is 0.5, as in that of 2008.
     """
 
-    restart_eta: Restarts = True
     growth: Annotated[float, Interval(ge=1, le=1000), "factor after a step"] = 1.0
 
 
@@ -155,21 +111,21 @@ class PublishedEG(OnlineEG):
 
     config_type: type[EGConfig] = PublishedConfig
     config: PublishedConfig
+    restarts: ClassVar[bool] = False
+    """Whether rates start again at each visit."""
     set_c_of = None  # type: ignore[assignment]  # its rates hold for one C
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> EGState:
         """As ``OnlineEG.initialise``, but for ``start`` and for the rate that is proven."""
-        config, proven = self.config, self.config.search == "proven"
-        radii = squared_radii(self.problem) if proven else np.empty(0)  # which sets v to 0
+        config, eta = self.config, self.config.eta
+        if config.search == "proven":
+            eta = proven_rate(float(squared_radii(self.problem).max()), config)
         state = super().initialise(0.0 if config.start == "uniform" else gold_theta)
-        if proven:
-            state.first_eta = state.eta[:] = proven_rate(radii, config, online=True)
+        state.first_eta = state.eta[:] = eta
         return state
 
     def update(self, state: EGState, i: int) -> float:
         """One step on example i, or several with ``exact``; returns the increase of the dual."""
-        if self.config.restart_eta:
-            state.eta[i] = state.first_eta
         gained = rise = super().update(state, i)
         for _ in range(_MOST_STEPS if self.config.exact else 0):
             if rise <= _SOLVED * gained:
@@ -180,21 +136,18 @@ class PublishedEG(OnlineEG):
 
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
-        if self.config.exact:
-            for i in order.tolist():
-                self.update(state, i)
-            return
-        if self.config.restart_eta:  # for every visit: there are no two visits to an example
+        if self.restarts:  # for every visit: there are no two visits to an example
             state.eta[order] = state.first_eta
-        super().run_steps(state, order)
+        if self.config.exact:
+            OnlineLearner.run_steps(self, state, order)  # by ``update``
+        else:
+            super().run_steps(state, order)
 
     def next_visits(self, state: EGState, by_gain: bool) -> Longs:
-        """The examples to visit next, in order."""
-        if not by_gain and self.config.order == "cyclic":
+        """The examples of a pass, in order."""
+        if self.config.order == "cyclic":
             return np.arange(self.n)
-        if not by_gain and self.config.order == "drawn":
-            return state.generator.integers(self.n, size=self.n)
-        return super().next_visits(state, by_gain)
+        return state.generator.integers(self.n, size=self.n)
 
     def certificate(self, state: EGState) -> Certificate:
         """As ``OnlineEG.certificate``, with the detail ``tried again``: learning rates that were
@@ -216,23 +169,14 @@ class EG2007(PublishedEG):
     """Online EG in the order of the corpus, whose learning rates start again at each visit."""
 
     config_type = Config2007
+    restarts = True
 
 
-def proven_rate(radii: Floats, config: LearnerConfig, *, online: bool) -> float:
-    """The learning rate of Collins et al. 2008, Theorem 2 (``online``) or 1, 1 / (1 / beta + |A|)
-    or 1 / (1 / beta + n |A|), from the max_y |psi_iy|^2 of the examples, (n,). In place of n |A| it
-    takes sum_i max_y |psi_iy|^2 / C, which is never greater (see ``batch_eg``).
-
-    Raises:
-        EgparseError: the bound is not finite.
+def proven_rate(radius: float, config: LearnerConfig) -> float:
+    """The learning rate of Collins et al. 2008, Theorem 2, 1 / (1 / beta + |A|), for the max_iy
+    |psi_iy|^2 of all examples; that of Theorem 1 has their sum (see ``batch_eg``).
     """
-    bound = float(radii.max(initial=0.0) if online else radii.sum()) / config.c
-    if not math.isfinite(bound):
-        raise EgparseError(
-            f"exponentiated gradient: expected finite features, got norms of {bound}"
-        )
-    smoothness = bound + 1.0 / config.beta
-    return 1.0 / smoothness if smoothness > 0 else 1.0
+    return 1.0 / (radius / config.c + 1.0 / config.beta)
 
 
 def squared_radii(problem: Problem) -> Floats:

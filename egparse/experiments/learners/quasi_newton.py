@@ -17,66 +17,51 @@ import math
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from queue import SimpleQueue
 from threading import Thread
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from annotated_types import Interval
 from scipy.optimize import OptimizeResult, minimize
 
 from egparse.errors import ConfigError, EgparseError
+from egparse.learners.dual import require_positive_c
 from egparse.learners.learner import Certificate, Learner, LearnerConfig, UnscaledState
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem, read, size, squared_norm, write
-from egparse.learners.sgd import Arrays, copies
+from egparse.learners.sgd import copies
 from egparse.learners.shards.cocoa import Transport
 from egparse.types import Floats
 
-Method = Literal["L-BFGS-B", "CG"]
-
+_TOLERANCE = 1e-10  # steps end at this relative gap, or at the relative rounding of v
+_NO_LIMIT = np.iinfo(np.int32).max
 _SETTLED = 1e-3
-"""An optimiser that finds no further step has come to the rounding of v below this relative gap,
-and has failed above it.
-"""
+"""An optimiser that finds no step above this relative gap has failed; below it, v is rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuasiNewtonConfig(LearnerConfig):
-    """``memory`` is the number of corrections that L-BFGS keeps. Steps end at a relative gap of
-    ``tolerance``, or of the relative rounding of v if that is greater.
-
-    Raises:
-        ConfigError: a loss without a gradient, or a value out of range.
-    """
+    """Of a differentiable loss with C > 0; conjugate gradient has no ``memory``."""
 
     memory: Annotated[int, Interval(ge=1, le=1000), "corrections that L-BFGS keeps"] = 10
-    tolerance: Annotated[float, Interval(ge=0, le=1), "the relative gap to end at"] = 1e-10
-    method: Method = "L-BFGS-B"
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < math.inf or not 0 <= self.gamma < math.inf:
             raise ConfigError(
-                f"{self.method} expects a differentiable loss (0 < beta < inf, gamma >= 0), "
+                "L-BFGS and CG expect a differentiable loss (0 < beta < inf, gamma >= 0), "
                 f"got beta = {self.beta:g}, gamma = {self.gamma:g}"
             )
-        if not self.c > 0:
-            raise ConfigError(f"expected c > 0, got c = {self.c}")
+        require_positive_c("L-BFGS and CG", self)
 
 
 class Evaluation(NamedTuple):
-    """P and its gradient at w, and P - D."""
+    """P and its gradient at w."""
 
     w: Floats
     value: float
     gradient: Floats
-    gap: float
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap as a fraction of the dual value."""
-        dual = abs(self.value - self.gap)
-        return self.gap / dual if dual else (math.inf if self.gap else 0.0)
 
 
 @dataclass
@@ -88,14 +73,14 @@ class QuasiNewtonState(UnscaledState):
     kept: Evaluation
     optimiser: _Optimiser
     evaluations: int = 1
-    steps: int = 0
     finished: bool = False
 
 
 class QuasiNewton(Learner):
-    """SciPy's L-BFGS-B (without bounds) or CG, one accepted step an ``iterate``."""
+    """SciPy's L-BFGS-B, without bounds, one accepted step an ``iterate``."""
 
-    config_type: type[QuasiNewtonConfig] = QuasiNewtonConfig
+    config_type = QuasiNewtonConfig
+    method: ClassVar[str] = "L-BFGS-B"
 
     def __init__(self, problem: Problem, config: QuasiNewtonConfig) -> None:
         super().__init__(problem)
@@ -105,12 +90,12 @@ class QuasiNewton(Learner):
         self._twin = problem.with_own_weights()
         # the optimiser compares values, in which a gap smaller than their rounding is invisible
         rounding = max(float(np.finfo(array.dtype).eps) for array in problem.vectors())
-        self._tolerance = max(config.tolerance, rounding)
+        self._tolerance = max(_TOLERANCE, rounding)
 
     def initialise(self, gold_theta: float | Floats = 3.0) -> QuasiNewtonState:
         """w = 0, whatever ``gold_theta``, and a first evaluation there."""
         kept = self._evaluate(np.zeros(size(self.problem)))
-        return QuasiNewtonState(kept, _Optimiser(kept.w, self.config))
+        return QuasiNewtonState(kept, self._optimiser(kept.w))
 
     def iterate(self, state: QuasiNewtonState) -> None:
         """The evaluations up to the next accepted step; none once it has ``finished``.
@@ -123,16 +108,16 @@ class QuasiNewton(Learner):
             return
         reason = self._step(state)
         if reason:  # once more from the kept point, without curvature
-            state.optimiser = _Optimiser(state.kept.w, self.config)
+            state.optimiser = self._optimiser(state.kept.w)
             state.finished = bool(self._step(state))
-        if not state.finished:
-            state.steps += 1
-            state.finished = state.kept.relative_gap <= self._tolerance
-        elif state.kept.relative_gap > _SETTLED:
+        write(self.problem, state.kept.w)
+        gap = self.certificate(state).relative_gap
+        if state.finished and gap > _SETTLED:
             raise EgparseError(
-                f"{self.config.method}: expected steps down to a relative gap of {_SETTLED:g}, "
-                f"got none at {state.kept.relative_gap:.3g} ({reason})"
+                f"{self.method}: expected steps down to a relative gap of {_SETTLED:g}, "
+                f"got none at {gap:.3g} ({reason})"
             )
+        state.finished |= gap <= self._tolerance
         if state.finished:
             state.optimiser.stop()
 
@@ -142,52 +127,65 @@ class QuasiNewton(Learner):
         state.optimiser.stop()
         state.evaluations += 1
         state.kept = self._evaluate(state.kept.w)
-        state.optimiser, state.finished = _Optimiser(state.kept.w, self.config), False
+        state.optimiser, state.finished = self._optimiser(state.kept.w), False
 
     def certificate(self, state: QuasiNewtonState) -> Certificate:
-        """Primal, the dual value that the gradient proves, and effort in passes; the details hold
-        |g| and the number of steps.
-        """
-        kept, norm = state.kept, float(np.linalg.norm(state.kept.gradient))
-        details = {"gradient_norm": norm, "steps": float(state.steps)}
-        return Certificate(
-            kept.value, kept.value - kept.gap, float(state.evaluations), self.config.c, details
-        )
+        """Primal, the dual value that the gradient proves, and effort in passes."""
+        value, gradient, c = state.kept.value, state.kept.gradient, self.config.c
+        dual = value - float(gradient @ gradient) / (2 * c)
+        return Certificate(value, dual, float(state.evaluations), c)
+
+    def _optimiser(self, start: Floats) -> _Optimiser:
+        options: dict[str, Any] = {"maxiter": _NO_LIMIT, "gtol": 0.0}
+        if self.method == "L-BFGS-B":
+            options |= {"maxcor": self.config.memory, "maxfun": _NO_LIMIT, "ftol": 0.0}
+        return _Optimiser(start, method=self.method, options=options)
 
     def _step(self, state: QuasiNewtonState) -> str:
         """Answer the optimiser until it accepts a step; the reason if it ends instead."""
-        last, kind = state.kept, ""
-        while kind != "accepted":
+        last = state.kept
+        while True:
             kind, w = state.optimiser.request()
             if kind not in ("point", "accepted"):
-                break
+                return kind
             known = [own for own in (last, state.kept) if np.array_equal(own.w, w)]
             state.evaluations += not known
             last = known[0] if known else self._evaluate(w)
             state.optimiser.answer(last)
-        else:
-            state.kept, kind = last, ""
-        write(self.problem, state.kept.w)
-        return kind
+            if kind == "accepted":
+                state.kept = last
+                return ""
 
     def _evaluate(self, w: Floats) -> Evaluation:
         """P and its gradient at w, rounded to the precision of v; sets v to w."""
-        problem, twin, config, loss = self.problem, self._twin, self.config, self.config.loss
+        problem, config = self.problem, self.config
         write(problem, w)
-        value = config.c / 2 * squared_norm(problem)
-        if self.calls is not None:
-            total, gathered = gather_from(self.calls, problem, loss)
-            value, gradient = value + total, config.c * read(problem) + gathered
+        value, gradient = config.c / 2 * squared_norm(problem), config.c * read(problem)
+        if self.calls is None:
+            value, of_losses = gradient_of(problem, config.loss, self._twin, value)
+            gradient += of_losses
         else:
-            value = add_gradient(problem, loss, twin, value)
-            gradient = config.c * read(problem) + read(twin)
+            shards = self.calls.call("run", (gradient_of, copies(problem), config.loss))
+            value += sum(loss for loss, _ in shards)
+            gradient += sum(of_losses.astype(np.float64) for _, of_losses in shards)
         if not math.isfinite(value) or not np.isfinite(gradient).all():
-            raise EgparseError(f"{config.method}: expected a finite objective, got {value}")
-        return Evaluation(w, value, gradient, float(gradient @ gradient) / (2 * config.c))
+            raise EgparseError(f"{self.method}: expected a finite objective, got {value}")
+        return Evaluation(w, value, gradient)
 
 
-def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0) -> float:
-    """``total`` and the sum of the losses at w = v; v of ``twin`` becomes the gradient."""
+class ConjugateGradient(QuasiNewton):
+    """SciPy's conjugate gradient."""
+
+    method = "CG"
+
+
+def gradient_of(
+    problem: Problem, loss: Loss, twin: Problem | None = None, total: float = 0.0
+) -> tuple[float, Floats]:
+    """``total`` and the sum of the losses at w = v, and its gradient, flat, in the precision of v;
+    ``twin`` is room for it.
+    """
+    twin = problem.with_own_weights() if twin is None else twin
     twin.reset()
     room = np.empty(int(np.diff(problem.part_starts).max(initial=0)))
     for i in range(len(problem.part_starts) - 1):
@@ -196,35 +194,13 @@ def add_gradient(problem: Problem, loss: Loss, twin: Problem, total: float = 0.0
         total += loss.value(problem, i, scores, expected)
         expected -= problem.gold(i)
         twin.add(i, expected)
-    return total
-
-
-def gather_from(calls: Transport, problem: Problem, loss: Loss) -> tuple[float, Floats]:
-    """The sum of the losses at w = v and its gradient (flat), from shards that are elsewhere."""
-    total, gradient = 0.0, np.zeros(size(problem))
-    for of_shard, arrays in calls.call("run", (gradient_of, copies(problem), loss)):
-        total += of_shard
-        gradient += np.concatenate([array.reshape(-1) for array in arrays])
-    return total, gradient
-
-
-def gradient_of(problem: Problem, loss: Loss) -> tuple[float, Arrays]:
-    """The sum of the losses of a problem at w = v, and its gradient."""
-    twin = problem.with_own_weights()
-    return add_gradient(problem, loss, twin), list(twin.vectors())
-
-
-class _Stop(Exception):
-    """Raised in the optimiser's thread to leave SciPy's loop."""
+    return total, np.concatenate([array.reshape(-1) for array in twin.vectors()])
 
 
 class _Optimiser:
     """SciPy's optimiser from a point, in a thread that ends with this object."""
 
-    def __init__(self, start: Floats, config: QuasiNewtonConfig) -> None:
-        options: dict[str, Any] = {"maxiter": np.iinfo(np.int32).max, "gtol": 0.0}
-        if config.method == "L-BFGS-B":
-            options |= {"maxcor": config.memory, "maxfun": np.iinfo(np.int32).max, "ftol": 0.0}
+    def __init__(self, start: Floats, **settings: Any) -> None:
         # the thread refers to the queues only, so that this object can be collected
         requests, answers = SimpleQueue[tuple[str, Floats]](), SimpleQueue[Any]()
 
@@ -232,21 +208,21 @@ class _Optimiser:
             requests.put((kind, w.copy()))
             answer = answers.get()
             if answer is None:
-                raise _Stop
+                raise InterruptedError  # which leaves SciPy's loop
             return answer.value, answer.gradient
 
         def accepted(intermediate_result: OptimizeResult) -> None:  # SciPy requires this name
             exchange("accepted", intermediate_result.x)
 
-        def work(w: Floats, method: Method) -> None:
+        def work() -> None:
             try:
-                settings = {"method": method, "callback": accepted, "options": options}
-                found = minimize(lambda w: exchange("point", w), w, jac=True, **settings)
-                requests.put((str(found.message), w))
+                ask = partial(exchange, "point")
+                found = minimize(ask, start, jac=True, callback=accepted, **settings)
+                requests.put((str(found.message), start))
             except Exception as error:
-                requests.put((f"{type(error).__name__}: {error}", w))
+                requests.put((f"{type(error).__name__}: {error}", start))
 
-        Thread(target=work, args=(start.copy(), config.method), daemon=True).start()
+        Thread(target=work, daemon=True).start()
         self._requests, self._answers = requests, answers
         self._pending: tuple[str, Floats] | None = None
         self.stop = weakref.finalize(self, answers.put, None)
@@ -262,16 +238,3 @@ class _Optimiser:
         """Answer the last request, so that the optimiser continues."""
         self._pending = None
         self._answers.put(evaluation)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConjugateGradientConfig(QuasiNewtonConfig):
-    """The settings of conjugate gradient."""
-
-    method: Method = "CG"
-
-
-class ConjugateGradient(QuasiNewton):
-    """Conjugate gradient."""
-
-    config_type = ConjugateGradientConfig

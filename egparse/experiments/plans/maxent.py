@@ -14,18 +14,14 @@ C = 0.1
 TAGGED_WORDS = 400_000
 """Words of Brown, of 1,161,192, that are drawn and split."""
 
-_GAP = 1e-4
-
-_CD = Contender("CD", "cd")
-_SCGIS = Contender("SCGIS", "scgis")
-_GIS = Contender("GIS", "gis")
-_IIS = Contender("IIS", "iis")
-_EXACT = Contender("CD, exact", "cd-exact")
-
 
 def _budget(seconds: float) -> Budget:
-    return Budget(5000, seconds, _GAP, 1.1)
+    return Budget(5000, seconds, 1e-4, 1.1)
 
+
+_CD, _SCGIS, _GIS = Contender("CD", "cd"), Contender("SCGIS", "scgis"), Contender("GIS", "gis")
+_IIS = Contender("IIS", "iis", budget=_budget(80))
+_EXACT = Contender("CD, exact", "cd-exact", budget=_budget(80))
 
 EXPERIMENT = Experiment(
     {
@@ -35,15 +31,7 @@ EXPERIMENT = Experiment(
             (C,),
             _budget(300),
         ),
-        "CoNLL2000": Plan(
-            chunking,
-            (
-                *(_CD, _SCGIS, _GIS, LBFGS),
-                *(one._replace(budget=_budget(80)) for one in (_IIS, _EXACT)),
-            ),
-            (C,),
-            _budget(150),
-        ),
+        "CoNLL2000": Plan(chunking, (_CD, _SCGIS, _GIS, LBFGS, _IIS, _EXACT), (C,), _budget(150)),
     },
     {
         "newton costs": lambda request: newton_costs(chunking(request, 1).problem, 1 / C),

@@ -19,7 +19,6 @@ from parsing.test_second_order_problem import made
 from tolerances import SINGLE, rounding
 
 from egparse.errors import ConfigError
-from egparse.experiments.learners.exact_dca import ExactDCA
 from egparse.experiments.learners.published_eg import PublishedConfig, PublishedEG
 from egparse.learners.dca import DCA
 from egparse.learners.eg.online import EGConfig, OnlineEG
@@ -64,7 +63,7 @@ learners = pytest.mark.parametrize("local", LEARNERS.values(), ids=LEARNERS)
 
 def kind_of(config: LearnerConfig) -> type[Learner]:
     """The class of the learner with a configuration."""
-    kinds: tuple[type[Learner], ...] = (OnlineEG, SDCA, DCA, ExactDCA, PublishedEG)
+    kinds: tuple[type[Learner], ...] = (OnlineEG, SDCA, DCA, PublishedEG)
     return next(kind for kind in kinds if kind.config_type is type(config))
 
 
@@ -383,7 +382,7 @@ def test_what_shards_cannot_do_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"several jobs \(eg-online, sdca, dca\), got PublishedEG"
     ):
-        begun(trees(), PublishedConfig(start="uniform"))
+        begun(trees(), PublishedConfig())
     for wrong in ({"shards": 0}, {"rounds": 0}, {"margin": 0.5}):
         with pytest.raises(ConfigError, match="at least 1"):
             replace(ShardsConfig(shards=2), **wrong)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_matrix
 
 from egparse.compilation import njit
 from egparse.errors import ConfigError, EgparseError
-from egparse.learners.problem import DesignMatrix, Problem
+from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Mask
 
 
@@ -28,9 +28,8 @@ class Features(NamedTuple):
 
     Attributes by context: ``row_starts`` (m + 1), ``row_attributes``, ``row_values``; contexts by
     attribute: ``column_starts`` (A + 1), ``column_contexts``, ``column_values``, of which
-    ``greatest`` (A) are the maxima. ``observed`` (n) is p~(f_t), ``correct`` (m) the label of each
-    context. ``allowed`` (m, L) says which labels a context may have, (0, 0) for all: P(y | x) of
-    the others is 0.
+    ``greatest`` (A) are the maxima. ``observed`` (n) is p~(f_t). ``allowed`` (m, L) says which
+    labels a context may have, (0, 0) for all: P(y | x) of the others is 0.
     """
 
     row_starts: Longs
@@ -43,8 +42,8 @@ class Features(NamedTuple):
     feature_starts: Longs
     labels: Longs
     observed: Floats
-    correct: Longs
     allowed: Mask
+    context_count: int
     label_count: int
 
 
@@ -55,13 +54,20 @@ def features_of(learner: str, problem: Problem) -> Features:
         ConfigError: a problem that is not multiclass.
         EgparseError: attributes with negative values, which bounds of iterative scaling exclude.
     """
-    design = _design(learner, problem)
+    fits = f"{learner} fits choices made one by one (multiclass problems)"
+    if not problem.offers("design"):
+        raise ConfigError(f"{fits}; {type(problem).__name__} has no design matrix")
+    design = problem.design()
+    if design.bigrams:
+        raise ConfigError(
+            f"{fits}; this problem has weights of label bigrams (set bigrams = false to do without)"
+        )
     m = len(design.labels)
     parts = design.values, design.attributes, design.row_starts
     rows = csr_matrix(parts, shape=(m, design.attribute_count), copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
-    if not np.all(np.isfinite(rows.data)) or rows.data.min(initial=0.0) < 0:
+    if not np.all((rows.data >= 0) & (rows.data < np.inf)):
         raise EgparseError(f"{learner}: expected finite attribute values of at least 0, got others")
     correct = csr_matrix((np.ones(m), design.labels, np.arange(m + 1)), (m, design.label_count))
     together = rows.T @ correct  # summed values of attributes, by label
@@ -72,25 +78,10 @@ def features_of(learner: str, problem: Problem) -> Features:
         design.pair_starts,
         design.pair_labels,
         np.asarray(together[design.pair_attributes(), design.pair_labels]).ravel(),
-        design.labels,
         np.zeros((0, 0), dtype=np.bool_) if design.candidates is None else design.candidates,
+        m,
         design.label_count,
     )
-
-
-def _design(learner: str, problem: Problem) -> DesignMatrix:
-    fits = f"{learner} fits choices made one by one (multiclass problems)"
-    if not problem.offers("design"):
-        raise ConfigError(
-            f"{fits}; it needs the weight of every attribute and label, and "
-            f"{type(problem).__name__} has no design matrix"
-        )
-    design = problem.design()
-    if design.bigrams:
-        raise ConfigError(
-            f"{fits}; this problem has weights of label bigrams (set bigrams = false to do without)"
-        )
-    return design
 
 
 def _arrays(matrix: Any) -> tuple[Longs, Longs, Floats]:
@@ -111,19 +102,24 @@ def loss_and_expectations(
     expected[:] = 0.0
     total = 0.0
     last = probabilities.shape[0] - 1
-    for k in range(features.correct.shape[0]):
+    for k in range(features.context_count):
         scores = probabilities[min(k, last)]
         score_context(features, w, k, scores, -np.inf)
-        shift = scores.max()
-        mass = 0.0
-        for y in range(scores.shape[0]):
-            scores[y] = np.exp(scores[y] - shift)
-            mass += scores[y]
-        for y in range(scores.shape[0]):
-            scores[y] /= mass
+        shift, mass = exponentiate(scores)
+        scores /= mass
         total += shift + np.log(mass)
         add_context(features, k, scores, expected)
     return total
+
+
+@njit
+def exponentiate(scores: Floats) -> tuple[float, float]:
+    """Replace scores by exp(score - the highest); returns the highest one and the sum."""
+    shift, mass = scores.max(), 0.0
+    for y in range(scores.shape[0]):
+        scores[y] = np.exp(scores[y] - shift)
+        mass += scores[y]
+    return shift, mass
 
 
 @njit
@@ -134,29 +130,21 @@ def hessian_product(
     of the features under P(. | x), applied to v.
     """
     out[:] = 0.0
-    for k in range(features.correct.shape[0]):
+    for k in range(features.context_count):
         score_context(features, v, k, scores, 0.0)
-        mean = 0.0
-        for y in range(scores.shape[0]):
-            mean += probabilities[k, y] * scores[y]
-        for y in range(scores.shape[0]):
-            # sum_y' (diag(P) - P P')_{y y'} v . f(x, y')
-            scores[y] = probabilities[k, y] * (scores[y] - mean)
+        # sum_y' (diag(P) - P P')_{y y'} v . f(x, y')
+        scores[:] = probabilities[k] * (scores - (probabilities[k] * scores).sum())
         add_context(features, k, scores, out)
 
 
 @njit
-def feature_totals(features: Features, totals: Floats) -> float:
-    """Write f#(x, y) = sum_t f_t(x, y) (ibid., section 2.2) into ``totals`` (L, m), or use a single
-    column (L, 1) as room; returns f#, their maximum.
-    """
+def feature_totals(features: Features) -> Floats:
+    """f#(x, y) = sum_t f_t(x, y) (ibid., section 2.2), (L, m)."""
+    totals = np.empty((features.label_count, features.context_count))
     ones = np.ones(features.labels.shape[0])
-    most, last = 0.0, totals.shape[1] - 1
-    for k in range(features.correct.shape[0]):
-        scores = totals[:, min(k, last)]
-        score_context(features, ones, k, scores, 0.0)
-        most = max(most, scores.max())
-    return most
+    for k in range(features.context_count):
+        score_context(features, ones, k, totals[:, k], 0.0)
+    return totals
 
 
 @njit

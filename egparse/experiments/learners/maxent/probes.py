@@ -7,14 +7,13 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from egparse.compilation import njit
 from egparse.experiments.learners.maxent import steps
-from egparse.experiments.learners.maxent.features import Features
-from egparse.experiments.learners.maxent.scaling import IIS, CDConfig, CoordinateDescent
+from egparse.experiments.learners.maxent.features import Features, feature_totals
+from egparse.experiments.learners.maxent.scaling import CoordinateDescent, MaxentConfig, TableState
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
@@ -36,9 +35,8 @@ def newton_costs(problem: Problem, sigma2: float) -> Measured:
     further"``) in each of the ``BINS`` of features, and the mean number of non-zeros (``"length"``)
     there, after three passes of cd.
     """
-    learner, scaling, state = _after(problem, sigma2, 3)
-    point = learner.features, state.table, scaling.totals, state.w, learner.c
-    attributes = problem.design().pair_attributes()
+    learner, state, totals, attributes = _after(problem, sigma2, 3)
+    point = learner.features, state.table, totals, state.w, learner.c, float(totals.max())
     lengths = np.diff(learner.features.column_starts)[attributes]
     found: Measured = {}
     for low, high in itertools.pairwise((*BINS, "inf")):
@@ -51,7 +49,7 @@ def newton_costs(problem: Problem, sigma2: float) -> Measured:
             times = []
             for count in (1, 1 + further) * 2:  # the first runs may compile
                 begun = time.process_time()
-                directions(*point, method, count, chosen, attributes[chosen], scaling.most)
+                directions(*point, method, count, chosen, attributes[chosen])
                 times.append(1e9 * (time.process_time() - begun) / len(chosen))
             first, all_ = min(times[::2]), min(times[1::2])
             found.setdefault(f"{name} first", {})[low] = first
@@ -64,20 +62,19 @@ def step_reductions(problem: Problem, sigma2: float, passes: Sequence[int] = (5,
     random, after each number of passes of cd: ``["gis"]["5"]``.
     """
     found: Measured = {name: {} for name in METHODS}
-    attributes = problem.design().pair_attributes()
-    drawn = np.random.default_rng(1).permutation(len(attributes))[:_SAMPLE]
     for number in passes:
-        learner, scaling, state = _after(problem, sigma2, number)
-        features, c, falls = learner.features, learner.c, np.zeros(len(METHODS))
-        for a, t in zip(attributes[drawn], drawn, strict=True):
-            at, weight, observed = (features, state.table, a, t), state.w[t], features.observed[t]
+        learner, state, totals, attributes = _after(problem, sigma2, number)
+        features, c, most = learner.features, learner.c, float(totals.max())
+        falls = np.zeros(len(METHODS))
+        for t in np.random.default_rng(1).permutation(len(attributes))[:_SAMPLE]:
+            a, weight, observed = attributes[t], state.w[t], features.observed[t]
+            at, rates = (features, state.table, a, t), (most, features.greatest[a])
             expected = steps.expectation(*at)
-            rates = scaling.most, features.greatest[a]
             z = np.array(
                 [
-                    steps.newton_step(*at, weight, c, learner.search)[0],
+                    steps.newton_step(*at, weight, c, learner.solved)[0],
                     *(steps.scaled_step(expected, rate, observed, weight, c) for rate in rates),
-                    steps.iis_step(*at, scaling.totals, weight, c),
+                    steps.iis_step(*at, totals, weight, c),
                 ]
             )
             falls += z * observed - c / 2 * (2 * weight * z + z * z)  # -Q_t, eq. 5
@@ -87,14 +84,16 @@ def step_reductions(problem: Problem, sigma2: float, passes: Sequence[int] = (5,
     return found
 
 
-def _after(problem: Problem, sigma2: float, passes: int) -> tuple[CoordinateDescent, IIS, Any]:
-    """CD with its state after so many passes; IIS has f#(x, y) and f#."""
-    own, config = problem.with_own_weights(), CDConfig(c=1 / sigma2)
-    learner = CoordinateDescent(own, config)
+def _after(
+    problem: Problem, sigma2: float, passes: int
+) -> tuple[CoordinateDescent, TableState, Floats, Longs]:
+    """CD and its state after so many passes, f#(x, y), and the attribute of each feature."""
+    own = problem.with_own_weights()
+    learner = CoordinateDescent(own, MaxentConfig(c=1 / sigma2))
     state = learner.initialise()
     for _ in range(passes):
         learner.iterate(state)
-    return learner, IIS(own, config), state
+    return learner, state, feature_totals(learner.features), own.design().pair_attributes()
 
 
 @njit
@@ -104,11 +103,11 @@ def directions(
     totals: Floats,
     w: Floats,
     c: float,
+    most: float,
     method: int,
     count: int,
     chosen: Longs,
     attributes: Longs,
-    most: float,
 ) -> float:
     """So many Newton iterations (eq. 11) on A_t of a method for each of the features; returns the
     sum of z. For CD the table moves along, as in cd-exact.

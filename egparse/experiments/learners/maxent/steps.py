@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.experiments.learners.maxent.features import Features, score_context
+from egparse.experiments.learners.maxent.features import Features, exponentiate, score_context
 from egparse.types import Floats
 
 _MOST_STEPS = 100
@@ -31,10 +31,7 @@ _TOLERANCE = 1e-10  # of a Newton step, in units of the weight
 _CERTAIN = 1e-8  # a smaller 1 - P is not computed by subtraction
 _SMALL = 0.05  # a smaller relative change of T has its logarithm by a series
 _CANCELLED = 1e-8  # relative to T: a smaller difference has lost half its digits
-_ROWS = 16  # contexts whose scores are written at once: labels are rows, far apart in memory
-
-Search = tuple[float, float, float]
-"""gamma and beta of eq. 16, and the slope, relative to its terms, at which there is no step."""
+_GAMMA, _BETA = 0.001, 0.5  # of the line search, eq. 16, with the values of section 4
 
 
 class Table(NamedTuple):
@@ -47,34 +44,14 @@ class Table(NamedTuple):
     shifts: Floats
 
 
-def empty_table(features: Features) -> Table:
-    """A table of zeros, of 8 L m bytes."""
-    m = len(features.correct)
-    return Table(np.zeros((features.label_count, m)), np.zeros(m), np.zeros(m))
-
-
-NO_TABLE = Table(np.empty((0, 0)), np.empty(0), np.empty(0))
-"""Of a learner that goes through all contexts for every step."""
-
-
 @njit
 def tabulate(features: Features, w: Floats, table: Table) -> float:
     """Fill the table at w; returns sum_x log T(x), nats."""
-    label_count, context_count = table.exponentials.shape
-    rows = np.empty((_ROWS, label_count))
-    for first in range(0, context_count, _ROWS):
-        size = min(_ROWS, context_count - first)
-        for i in range(size):
-            k, scores = first + i, rows[i]
-            score_context(features, w, k, scores, -np.inf)
-            table.shifts[k] = scores.max()
-            table.sums[k] = 0.0
-            for y in range(label_count):
-                scores[y] = np.exp(scores[y] - table.shifts[k])
-                table.sums[k] += scores[y]
-        for y in range(label_count):
-            for i in range(size):
-                table.exponentials[y, first + i] = rows[i, y]
+    scores = np.empty(features.label_count)
+    for k in range(features.context_count):
+        score_context(features, w, k, scores, -np.inf)
+        table.shifts[k], table.sums[k] = exponentiate(scores)
+        table.exponentials[:, k] = scores
     return log_sums(table)
 
 
@@ -143,23 +120,15 @@ def scaled_step(expected: float, rate: float, observed: float, weight: float, c:
         return pull
     offset = np.log(rate * expected / c)
     h = offset + rate * pull
-    if h < -700.0:
+    if h < -700.0:  # v underflows
         return pull
-    return float((np.log(wright_omega(h)) - offset) / rate)
-
-
-@njit
-def wright_omega(h: float) -> float:
-    """The v > 0 with v + log v = h, for h >= -700, by Newton's method: from the right of the root
-    at most once, then from the left.
-    """
     v = h if h > 1.0 else np.exp(h)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MOST_STEPS):  # from the right of the root at most once, then from the left
         before = v
         v = v * (1.0 + h - np.log(v)) / (1.0 + v)
         if abs(v - before) <= 1e-14 * v:
             break
-    return float(v)
+    return float((np.log(v) - offset) / rate)
 
 
 @njit
@@ -203,12 +172,12 @@ def iis_derivatives(
 
 @njit
 def newton_step(
-    features: Features, table: Table, a: int, t: int, weight: float, c: float, search: Search
+    features: Features, table: Table, a: int, t: int, weight: float, c: float, solved: float
 ) -> tuple[float, bool]:
     """z = lambda d for the Newton direction d = -A'(0) / A''(0) of A_CD (eq. 15), with the first
     lambda = 1, beta, beta^2, ... for which A(z) <= gamma z A'(0) (eq. 16); and whether lambda is 1.
+    There is no step where the slope, relative to its terms, is at most ``solved``.
     """
-    gamma, beta, solved = search
     expected, curvature = cd_derivatives(features, table, a, t)
     observed, pull = features.observed[t], c * weight
     slope = expected - observed + pull
@@ -218,9 +187,9 @@ def newton_step(
     z = full
     for _ in range(_MOST_TRIALS):
         linear = z * (pull - observed) + c / 2 * z * z  # Q_t, eq. 5
-        if growth(features, table, a, t, z) + linear <= gamma * z * slope:
+        if growth(features, table, a, t, z) + linear <= _GAMMA * z * slope:
             return z, z == full
-        z *= beta
+        z *= _BETA
     return 0.0, False
 
 
