@@ -10,10 +10,10 @@ commit.
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import io
 import json
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -117,9 +117,14 @@ PROGRAMS = {"egparse": of_egparse, "spacy": of_spacy, "udpipe": of_udpipe}
 
 def main() -> None:
     """Print the figures of one program."""
-    program, model, corpus, *texts = sys.argv[1:]
-    text, short = (Path(path).read_text("utf-8") for path in texts)
-    print(json.dumps(PROGRAMS[program](model, corpus, text, short.splitlines())))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("program", choices=PROGRAMS)
+    for name in ("model", "corpus", "text", "short"):
+        parser.add_argument(name)
+    asked = parser.parse_args()
+    text, short = (Path(path).read_text("utf-8") for path in (asked.text, asked.short))
+    of_program = PROGRAMS[asked.program]
+    print(json.dumps(of_program(asked.model, asked.corpus, text, short.splitlines())))
 
 
 if __name__ == "__main__":
