@@ -18,6 +18,7 @@ EXPERIMENTS = (
     "dca",
     "second-order",
     "losses",
+    "pairwise",
 )
 """The experiments of the catalogue, which is slow to import and so not imported for the help."""
 

@@ -28,6 +28,7 @@ from egparse.experiments.plans import (
     max_margin,
     maxent,
     multiclass,
+    pairwise,
     parsing,
     second_order,
 )
@@ -46,6 +47,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "dca": dca.EXPERIMENT,
     "second-order": second_order.EXPERIMENT,
     "losses": losses.EXPERIMENT,
+    "pairwise": pairwise.EXPERIMENT,
 }
 """Name -> experiment."""
 

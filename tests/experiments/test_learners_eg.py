@@ -37,11 +37,13 @@ from egparse.experiments.learners.published_eg import (
     proven_rate,
     squared_radii,
 )
+from egparse.experiments.problems.classification import ClassifierProblem
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import NAMED, Loss
 from egparse.learners.problem import read
 from egparse.learners.registry import build
+from egparse.types import Floats
 
 LOSSES = {
     "log-linear": LearnerConfig(c=2.0),
@@ -348,3 +350,37 @@ def test_the_start_is_uniform_or_near_gold(name: str, loss: str) -> None:
         eg: Any = build(name, random_problem(3), LOSSES[loss], start=start)
         theta = eg.initialise(3.0).theta
         assert theta.max() == (3.0 if start == "gold" else 0.0)
+
+
+@pytest.mark.parametrize("c", [0.5, 20.0])
+def test_a_pairwise_step_is_the_best_one_between_its_labels(c: float) -> None:
+    """No other share of the probability of the two labels has a higher dual, and v follows."""
+    generator = np.random.default_rng(4)
+    x, y = generator.normal(size=(12, 5)), generator.integers(0, 4, size=12)
+    problem = ClassifierProblem(x, y, 4)
+    eg = PublishedEG(problem, PublishedConfig(c=c, start="gold", pairwise=True))
+    state = eg.initialise(1.0)
+
+    def dual_of(alpha: Floats) -> float:
+        v = (np.eye(4)[y] - alpha).T @ x
+        return float(-(alpha * np.log(alpha)).sum() - (v * v).sum() / (2 * c))
+
+    for k in range(60):
+        before = state.marginals.reshape(12, 4).astype(float)
+        gained = eg.update(state, k % 12)
+        after = state.marginals.reshape(12, 4).astype(float)
+        np.testing.assert_allclose(read(problem), ((np.eye(4)[y] - after).T @ x).ravel(), atol=1e-9)
+        assert eg.dual(state) == pytest.approx(dual_of(after), abs=1e-5)
+        assert gained == pytest.approx(dual_of(after) - dual_of(before), abs=1e-5)
+        moved = np.flatnonzero(np.abs(after - before)[k % 12] > 1e-7)
+        if len(moved) < 2:
+            continue
+        assert len(moved) == 2
+        others = after.copy()
+        for share in np.linspace(0.01, 0.99, 50):
+            both = before[k % 12, moved].sum()
+            others[k % 12, moved] = both * np.array([share, 1 - share])
+            assert dual_of(others) <= dual_of(after) + 1e-5
+    for _ in range(300):
+        eg.iterate(state)
+    assert eg.certificate(state).relative_gap < 1e-4

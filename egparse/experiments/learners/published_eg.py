@@ -25,6 +25,7 @@ from egparse.errors import ConfigError
 from egparse.learners.eg.online import EGConfig, EGState, OnlineEG
 from egparse.learners.eg.step import StepRule
 from egparse.learners.learner import Certificate, LearnerConfig, OnlineLearner
+from egparse.learners.losses import LOG_LINEAR
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs
 
@@ -34,6 +35,8 @@ Start = Annotated[Literal["gold", "uniform"], "the first distributions"]
 _SOLVED = 1e-5
 """An example counts as maximised when a step gains no more than this part of what its visit did."""
 _MOST_STEPS = 50
+_BISECTIONS = 50
+_TINY = 1e-30
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +55,11 @@ class PublishedConfig(EGConfig):
     equally probable (section 5.1); *gold* near the correct structures (``OnlineEG.initialise``).
     ``search`` *proven* keeps the greatest rate that is proven; ``eta`` and ``growth`` are ignored.
     ``exact`` repeats the step of a visit until the dual is maximised over alpha_i (footnote 5).
+    ``pairwise`` moves probability between two labels instead (Memisevic 2006, in section 6).
 
     Raises:
-        ConfigError: a ``round_fraction`` other than 1, or options without ``published``.
+        ConfigError: a ``round_fraction`` other than 1, options without ``published``, or
+            ``pairwise`` with another loss than the log-linear one.
     """
 
     published: Annotated[bool, "as published"] = True
@@ -64,9 +69,12 @@ class PublishedConfig(EGConfig):
     order: Annotated[Order, "of the visits of a pass"] = "drawn"
     start: Start = "uniform"
     exact: Annotated[bool, "maximise the dual over an example at each visit"] = False
+    pairwise: Annotated[bool, "labels one by one: move probability between two of them"] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.pairwise and self.loss != LOG_LINEAR:
+            raise ConfigError("expected the log-linear loss with pairwise = true")
         if self.round_fraction != 1:
             raise ConfigError(
                 f"expected round_fraction = 1 as published, got {self.round_fraction}"
@@ -126,6 +134,8 @@ class PublishedEG(OnlineEG):
 
     def update(self, state: EGState, i: int) -> float:
         """One step on example i, or several with ``exact``; returns the increase of the dual."""
+        if self.config.pairwise:
+            return self._transfer(state, i)
         gained = rise = super().update(state, i)
         for _ in range(_MOST_STEPS if self.config.exact else 0):
             if rise <= _SOLVED * gained:
@@ -134,11 +144,45 @@ class PublishedEG(OnlineEG):
             gained += rise
         return gained
 
+    def _transfer(self, state: EGState, i: int) -> float:
+        """Move the probability d from one label of example i to another that raises the dual most.
+        The two are those whose derivatives g of the dual differ most, and f are their features:
+
+            g = s / C - log(alpha),    q = |f_1 - f_2|^2
+            log((alpha_2 - d) / (alpha_1 + d)) + (s_1 - s_2 - d q) / C = 0
+        """
+        duals, parts, problem = state.duals, self._parts_of(i), self.problem
+        before, scores = duals.marginals[parts].copy(), problem.scores(i).copy()
+        alpha = before.astype(np.float64)
+        slopes = scores / state.c - np.log(np.maximum(alpha, _TINY))
+        to, giver = int(slopes.argmax()), int(np.where(alpha > 0, slopes, np.inf).argmin())
+        swap = np.zeros_like(alpha)
+        swap[to], swap[giver] = -1.0, 1.0
+        difference = scores[to] - scores[giver]
+        norm = problem.add(i, swap)
+        q, low, high = norm + 2 * difference, 0.0, alpha[giver]
+        for _ in range(_BISECTIONS):
+            d = (low + high) / 2
+            left, right = max(_TINY, alpha[giver] - d), alpha[to] + d
+            rises = math.log(left / right) + (difference - d * q) / state.c > 0
+            low, high = (d, high) if rises else (low, d)
+        duals.marginals[parts] = alpha = np.maximum(0.0, alpha - low * swap)
+        duals.theta[parts] = logs = np.log(np.maximum(alpha, _TINY))
+        # v is made of the marginals as they are stored
+        norm += problem.add(i, before - duals.marginals[parts].astype(np.float64) - swap)
+        entropy = -float(alpha @ logs)
+        increase = entropy - duals.value[i] - norm / (2 * state.c)
+        duals.value[i] = entropy
+        state.squared_norm += norm
+        state.evaluations += 1
+        self._attend(state, i)
+        return float(increase)
+
     def run_steps(self, state: EGState, order: Longs) -> None:
         """One step on each example of ``order``, in this order."""
         if self.restarts:  # for every visit: there are no two visits to an example
             state.eta[order] = state.first_eta
-        if self.config.exact:
+        if self.config.exact or self.config.pairwise:
             OnlineLearner.run_steps(self, state, order)  # by ``update``
         else:
             super().run_steps(state, order)

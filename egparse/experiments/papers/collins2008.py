@@ -30,6 +30,7 @@ _LOW_RATE, _HIGH_RATE, _ANNEALED = "SGD, 0.01", "SGD, 0.1", "EG, annealed"
 
 _SPLITS = Curves("multiclass", "digits", OURS)  # three splits of the digits, for errors
 _ONE = Curves("multiclass", "objectives", OURS)  # one split, to a small gap, for objectives
+_PAIRS = Curves("pairwise", "digits", OURS)
 _PATH = Curves("multiclass", "path", {c: c * N / N_2008 for c in TABLE_2})
 
 _SETTLED = "passes until the error stays within 0.3 points"
@@ -354,6 +355,12 @@ _FURTHER = placed(
                 of("EG", "passes", 0.1, over="greatest"),
                 ratio=1.15,
             )
+        },
+        "section 6": {
+            "Steps of EG, which change a whole distribution, are expected to improve the objective "
+            "much more than moving probability between two labels.": sooner(
+                at(_PAIRS, *_HIGH[:3]), "EG", "EG, pairs", share=0.5
+            ),
         },
         "sections 7 and 9, footnote 10": {
             "It is beneficial to use an adaptive learning rate.": sooner(
