@@ -34,7 +34,7 @@ BUDGET: dict[str, int] = {
     "service": 2_950,
     "spacy_components": 3_760,
     "api": 100,
-    "experiments": 7_600,
+    "experiments": 7_700,
     "cli": 7_000,
     "__init__": 100,
     "__main__": 100,
