@@ -49,7 +49,7 @@ def test_columns_are_aligned_and_long_cells_wrapped() -> None:
     places = [lines[1].index(name) for name in ("key", "default", "range", "meaning")]
     c = next(k for k, line in enumerate(lines) if line.startswith("c "))
     cells = [lines[c][place:].split("  ")[0] for place in places]
-    assert cells[:3] == ["c", "50.0", "number from 1e-9"]
+    assert cells[:3] == ["c", "28.0", "number from 1e-9"]
     assert cells[3].startswith("regularisation constant C")
     assert lines[c + 1][places[1] :].startswith("order 1: 25.0 ")
     for line in lines[1:]:
