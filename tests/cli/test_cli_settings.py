@@ -51,7 +51,7 @@ def test_columns_are_aligned_and_long_cells_wrapped() -> None:
     cells = [lines[c][place:].split("  ")[0] for place in places]
     assert cells[:3] == ["c", "28.0", "number from 1e-9"]
     assert cells[3].startswith("regularisation constant C")
-    assert lines[c + 1][places[1] :].startswith("order 1: 25.0 ")
+    assert lines[c + 1][places[1] :].startswith("order 1: 12.5 ")
     for line in lines[1:]:
         if line and not line.startswith("["):
             assert all(line[place - 1 : place] in (" ", "") for place in places[1:])
