@@ -96,7 +96,7 @@ def experiment() -> Experiment:
         EG,
         LBFGS,
         SGD._replace(tuned=("eta0", (0.1, 0.01))),
-        Contender("path", "eg-online", {"start": "gold"}, warm=True),
+        Contender("path", "eg-online", {"published": True, "start": "gold"}, warm=True),
     )
     plan = Plan(points_of, contenders, (10.0, 5.0), Budget(8, gap=1e-4), seeds=2)
     return Experiment(
