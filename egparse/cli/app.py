@@ -12,35 +12,23 @@ from typer.core import TyperCommand, TyperGroup
 
 from egparse import __version__
 from egparse.cli import process
-from egparse.cli.conversion import plainly
+from egparse.cli.conversion import plain_params
 from egparse.cli.notices import reported
 from egparse.cli.options import declared
 
-COMMANDS = {
-    "train": "train",
-    "evaluate": "evaluate",
-    "parse": "parse",
-    "visualize": "visualize",
-    "serve": "serve",
-    "inspect": "inspect",
-    "models": "models",
-    "download": "models",
-    "package": "package",
-    "tune": "tune",
-    "classes": "classes",
-    "settings": "settings",
-    "warm": "warm",
-    "experiment": "experiment",
-}
-"""All commands, in the order of the help, and the module in ``commands`` of each."""
+COMMANDS = (
+    *("train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download"),
+    *("package", "tune", "classes", "settings", "warm", "experiment"),
+)
+"""All commands, in the order of the help; each is in the module of its name, but for a few."""
+
+_MODULES = {"download": "models"}
 
 
 class Program(TyperGroup):
     """The program, whose commands report what a user can cause in one line."""
 
-    def get_params(self, ctx: Any) -> Any:
-        """The options of the program."""
-        return plainly(super().get_params(ctx), self.callback)
+    get_params: Any = plain_params
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Raises BadParameter, without the word that pydantic begins with."""
@@ -55,9 +43,7 @@ class Program(TyperGroup):
 class Command(TyperCommand):
     """A command of the program."""
 
-    def get_params(self, ctx: Any) -> Any:
-        """Its arguments and options."""
-        return plainly(super().get_params(ctx), self.callback)
+    get_params: Any = plain_params
 
 
 def _show_version(wanted: bool) -> None:
@@ -111,7 +97,7 @@ def program(*names: str) -> typer.Typer:
     callback, found = declared(egparse)
     made.callback(help=found.text, epilog=found.epilog)(callback)
     for name in names or COMMANDS:
-        module = import_module(f"egparse.cli.commands.{COMMANDS[name]}")
+        module = import_module(f"egparse.cli.commands.{_MODULES.get(name, name)}")
         command, found = declared(getattr(module, name))
         made.command(name, cls=Command, help=found.text, epilog=found.epilog)(command)
     return made

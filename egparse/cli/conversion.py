@@ -12,12 +12,13 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
+from typer.core import TyperCommand
 
-def plainly(parameters: list[Any], function: Callable[..., Any] | None) -> list[Any]:
-    """The parameters of a command, which convert their values here if they can; the types are those
-    of the ``function``.
-    """
-    declared = inspect.signature(function or plainly).parameters
+
+def plain_params(command: Any, context: Any) -> list[Any]:
+    """The parameters of a command, a method of it: they convert their values here if they can."""
+    parameters: list[Any] = TyperCommand.get_params(command, context)
+    declared = inspect.signature(command.callback).parameters
     for parameter in parameters:
         if "process_value" not in vars(parameter):
             annotation = get_args(getattr(declared.get(parameter.name), "annotation", None))

@@ -120,10 +120,9 @@ class TagDictionary:
 
     @cached_property
     def _size(self) -> int:
-        """The labels of an unknown form, at most."""
-        if isinstance(self.by_suffix, ListsByString):
-            return self.by_suffix.longest
-        return max(map(len, self.by_suffix.values()), default=1)
+        lists = self.by_suffix  # those of a file know how long they are
+        lengths = [lists.longest] if isinstance(lists, ListsByString) else map(len, lists.values())
+        return max(lengths, default=1)
 
     def candidates(self, distinct: Sequence[str], form_ids: Ints) -> Candidates:
         """The candidates of words; word ``k`` has the form ``distinct[form_ids[k]]``."""

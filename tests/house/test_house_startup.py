@@ -40,7 +40,7 @@ def test_usual_arguments_are_converted_without_what_takes_long() -> None:
     call = (
         "from egparse.cli.app import main\n"
         "try: main(['parse', 'nowhere', '-', '-j', '2', '--input', 'text', '-o', 'x'])\n"
-        "except SystemExit: pass\n"
+        "except SystemExit: pass\n0"
     )
     found = imported_by(call)
     assert "typer" in found
