@@ -30,15 +30,17 @@ from egparse.features.templates import (
     extract_keys,
     extract_keys_at,
 )
-from egparse.storage.arrays import compress_array
+from egparse.storage.arrays import coarse, compress_array, compress_rows
 from egparse.storage.schema import (
     FLAG,
     SECTION,
     TEMPERATURE,
     Array,
     ListOf,
+    Maybe,
     Packed,
     Record,
+    RowWeights,
     Stored,
     Strings,
     ascend_within,
@@ -61,8 +63,8 @@ def _declared(in_rows: str, in_ngrams: str) -> Record:
             "keys": Packed(("uint64",), "attributes", takes=16),
             "row_lengths": Packed(("uint16",), "attributes", sums_to="weights", takes=6),
             "row_labels": Packed(("uint8", "uint16"), "weights", below=in_rows, takes=3),
-            "row_weights": Array("float16", ("weights",)),
-            "transitions": Array("float32", (in_ngrams,) * 2, forbids=True),
+            "row_weights": RowWeights("weights"),
+            "transitions": Maybe(Array("float32", (in_ngrams,) * 2, forbids=True)),
             "opening": Array("float32", (in_ngrams,), forbids=True),
             "longer": ListOf(SECTION, most=0),  # once tables of longer n-grams
             "temperature": TEMPERATURE,
@@ -261,8 +263,8 @@ class SequenceModel:
         """The model as a file holds it: weights rounded, without attribute weights smaller than the
         threshold, and without attributes that have none left.
         """
-        weights = as_stored(self.rows.weights)
-        keep = np.abs(weights) >= threshold
+        weights = coarse(self.rows.weights)
+        keep = (np.abs(weights) >= threshold) & (weights != 0)
         kept_before = np.concatenate([[0], np.cumsum(keep)])
         sizes = np.diff(kept_before[self.rows.starts])
         used = sizes > 0
@@ -279,8 +281,8 @@ class SequenceModel:
             "row_labels": compress_array(
                 self.rows.labels.astype(np.uint8 if self.n_parts <= 256 else np.uint16)
             ),
-            "row_weights": self.rows.weights.astype(np.float16),
-            "transitions": self.transitions,
+            "row_weights": compress_rows(self.rows.weights),
+            "transitions": self.transitions if self.transitions.any() else None,
             "opening": self.opening,
             "longer": [],
             "temperature": self.temperature,
@@ -310,7 +312,7 @@ class SequenceModel:
         rows = WeightRows(
             starts_of(read["row_lengths"]),
             read["row_labels"].astype(np.uint16),
-            read["row_weights"].astype(np.float32),
+            read["row_weights"],
         )
         _check_keys(stored, index, len(templates.texts))
         stored.require(
@@ -322,7 +324,9 @@ class SequenceModel:
             templates,
             index,
             rows,
-            read["transitions"].copy(),
+            np.zeros((len(read["opening"]),) * 2, dtype=np.float32)
+            if read["transitions"] is None
+            else read["transitions"].copy(),
             read["opening"].copy(),
             read["temperature"],
             WHOLE_LABELS if division is None else division.parts,
@@ -378,13 +382,6 @@ class SequencePredictor:
     def size(self) -> dict[str, int]:
         """See ``SequenceModel.size``; empty without a model."""
         return {} if self.model is None else self.model.size()
-
-
-def as_stored(weights: Singles) -> Singles:
-    """Weights rounded to float16 as in the model file, so that scores in training are the scores of
-    the loaded model.
-    """
-    return weights.astype(np.float16).astype(np.float32)
 
 
 def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:

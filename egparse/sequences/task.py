@@ -31,7 +31,6 @@ from egparse.learners.learner import Learner, State
 from egparse.sequences.model import (
     SequenceModel,
     SequencePredictor,
-    as_stored,
     build_index,
     keys_of,
 )
@@ -172,7 +171,6 @@ class SequenceTask(ABC, Generic[Predictor, Config]):
             full_row_min_count=getattr(settings, "full_row_min_count", 1),
             bigrams=getattr(settings, "bigrams", False),
             base=lesson.base,
-            in_full=self.in_full,
         ).then(lesson.predictor)
         return prepared if self.in_full else prepared.then(self.as_stored)
 
@@ -186,13 +184,12 @@ def prepare_sequence(
     full_row_min_count: int = 1,
     bigrams: bool = False,
     base: SequenceModel | None = None,
-    in_full: bool = False,
 ) -> Prepared[SequenceModel]:
     """Index attributes, lay out weights and duals.
 
     With ``bigrams`` a label depends on the label before it. ``learner`` takes the problem and the
     scores of its parts by the ``base``, a model over the same columns, labels and templates (None
-    without a base). With ``in_full`` the weights are not rounded as in a model file.
+    without a base). The weights are not rounded as in a model file.
     """
     division, partial, candidates = examples.division, examples.partial, examples.candidates
     n_classes = examples.n_labels if division is None else division.n_classes
@@ -235,17 +232,13 @@ def prepare_sequence(
         _start_partial(problem, candidates.starts[starts], partial)
     per_word = len(candidates.labels) / max(1, len(examples.gold))
 
-    def rounded(weights: Singles) -> Singles:
-        return weights if in_full else as_stored(weights)
-
     def model_of(scale: np.float32) -> SequenceModel:
         learned, transitions = problem.rows.weights * scale, problem.transitions * scale
         if warm_start is not None:
-            whole = warm_start.with_learned(learned, transitions)
-            return replace(whole, rows=whole.rows._replace(weights=rounded(whole.rows.weights)))
+            return warm_start.with_learned(learned, transitions)
         if not bigrams:
             transitions = np.zeros((n_classes, n_classes), dtype=np.float32)
-        weights = rows._replace(weights=rounded(learned))
+        weights = rows._replace(weights=learned)
         opening = np.zeros(len(transitions), dtype=np.float32)
         model = SequenceModel(templates, index, weights, transitions, opening)
         if division is None:

@@ -59,7 +59,7 @@ class Allowance:
     """
 
     ROOM = 80_000_000
-    BYTES_EACH = 8
+    BYTES_EACH = 16
 
     def __init__(self, file_bytes: int) -> None:
         self.total = self.left = self.ROOM + self.BYTES_EACH * file_bytes
@@ -421,18 +421,37 @@ class Packed:
 
 
 @dataclass(frozen=True)
+class RowWeights:
+    """Weights, (size,); see ``arrays.compress_rows``."""
+
+    size: str
+
+    def read(self, stored: Stored, sizes: Sizes) -> Singles:
+        """The weights in single precision."""
+        if isinstance(stored.value, np.ndarray):  # in older files
+            return Array("float16", (self.size,)).read(stored, sizes).astype(np.float32)
+        numbers = Packed(("uint8",), self.size, below="levels", takes=4)
+        parts = Record({"levels": Array("float32", ("levels",)), "numbers": numbers})
+        read = parts.read(stored, sizes)
+        return np.asarray(np.take(read["levels"], read["numbers"]))
+
+
+@dataclass(frozen=True)
 class HashedWeights:
     """A table of 2^k weights; see ``arrays``."""
 
     def read(self, stored: Stored, sizes: Sizes) -> Singles:
         """The weights, (2^k,)."""
+        levels: dict[str, Field] = {"levels": Array("float32", (None,))}
         parts = Record(
             {
                 "deflated": _BYTES,
-                "largest": Number(0.0, LARGEST_WEIGHT),
                 "count": Integer(1 << MIN_BITS, 1 << MAX_BITS),
+                **(levels if "levels" in _map(stored) else {"largest": Number()}),
             }
         ).read(stored, {})
+        if "levels" in parts and not 0 < len(parts["levels"]) <= 256:
+            raise stored.fault("1 to 256 values", len(parts["levels"]), "levels")
         if parts["count"] & (parts["count"] - 1):
             raise stored.fault("a power of two", parts["count"], "count")
         stored.spend(parts["count"] * np.dtype(np.float32).itemsize)

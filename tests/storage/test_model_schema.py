@@ -17,6 +17,7 @@ from storage.small_model import packed, plain, small_model
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
 from egparse.service.hub.cards import CardMetadata, card
+from egparse.storage.arrays import coarse, compress_rows
 from egparse.storage.header import read_model_header
 from egparse.storage.model_file import read_model
 from egparse.storage.schema import Allowance
@@ -55,6 +56,17 @@ def with_(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Cha
     return lambda stored, _: packed(change(plain(stored)))
 
 
+def coarse_with(part: str, change: Callable[[Any], Any]) -> Change:
+    """A change of a part of rounded weights."""
+
+    def changed(array: Any, _: object) -> Any:
+        stored = compress_rows(coarse(array.astype(np.float32)))
+        assert isinstance(stored, dict)
+        return {**stored, part: change(stored[part])}
+
+    return changed
+
+
 def put(place: int, value: float) -> Callable[[Any], Any]:
     """A change of one element."""
 
@@ -91,15 +103,29 @@ UPOS = "taggers.upos.model"
         ),
         (
             f"{UPOS}.row_weights",
-            lambda array, _: put(5, np.nan)(array),
-            "numbers from -1e+09 to 1e+09, got nan",
+            coarse_with("levels", put(5, np.nan)),
+            "taggers.upos.model.row_weights.levels: expected numbers from -1e+09 to 1e+09, got nan",
         ),
         (
             f"{UPOS}.row_weights",
-            lambda array, _: array.astype(np.float32),
+            lambda *_: np.zeros(10609, dtype=np.float32),
             "an array of float16, got an array of float32 of shape (10609,)",
         ),
-        (f"{UPOS}.row_weights", lambda array, _: array[:-1], "10609 weights, got 10608"),
+        (
+            f"{UPOS}.row_weights",
+            lambda *_: np.zeros(10608, dtype=np.float16),
+            "10609 weights, got 10608",
+        ),
+        (
+            f"{UPOS}.row_weights",
+            coarse_with("levels", lambda array: array[:-1]),
+            "taggers.upos.model.row_weights.numbers: expected numbers from 0 to 53, got 54",
+        ),
+        (
+            f"{UPOS}.row_weights",
+            coarse_with("numbers", lambda stored: packed(plain(stored)[1:])),
+            "taggers.upos.model.row_weights.numbers: expected 10609 weights, got 10608",
+        ),
         (f"{UPOS}.keys", with_(lambda array: array[::-1].copy()), "ascending keys, got others"),
         (f"{UPOS}.keys", with_(put(-1, 2**64 - 1)), "keys of the templates 1 to 32, got 1 to 127"),
         (
