@@ -18,12 +18,12 @@ import numpy as np
 from egparse.errors import ConfigError
 from egparse.learners.learner import (
     Certificate,
+    Learner,
     LearnerConfig,
-    OnlineLearner,
     require_finite_objective,
     sum_of_losses,
 )
-from egparse.learners.losses import HINGE
+from egparse.learners.losses import HINGE, Loss
 
 
 def require_hinge(learner: str, config: LearnerConfig) -> None:
@@ -64,11 +64,12 @@ class DualState:
         return float(np.sum(self.value)) - self.squared_norm / (2 * self.c)
 
 
-class DualLearner(OnlineLearner):
+class DualLearner(Learner):
     """A learner with a ``DualState``; the problem holds v."""
 
     name: str
     config: Any
+    loss: Loss
 
     def dual(self, state: DualState) -> float:
         """The dual value, a lower bound of the optimum."""

@@ -53,7 +53,7 @@ from egparse.compilation import njit
 from egparse.errors import EgparseError
 from egparse.learners.dual import DualLearner, DualState, require_positive_c
 from egparse.learners.eg.step import DualVariables
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import LearnerConfig, OnlineLearner
 from egparse.learners.losses import Loss
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Shorts, Singles
@@ -201,7 +201,7 @@ class DualStep:
         return self.problem.division(i) if self.problem.offers("division") else (_NO_GROUPS, False)
 
 
-class SDCA(DualLearner):
+class SDCA(DualLearner, OnlineLearner):
     """Dual coordinate ascent on a problem, which holds v."""
 
     name = "sdca"

@@ -25,7 +25,7 @@ import numpy as np
 
 from egparse.errors import EgparseError
 from egparse.learners.dual import DualLearner, DualState, require_hinge
-from egparse.learners.learner import LearnerConfig
+from egparse.learners.learner import LearnerConfig, OnlineLearner
 from egparse.learners.losses import HINGE
 from egparse.learners.problem import Problem
 from egparse.types import Floats, Longs, Singles
@@ -54,7 +54,7 @@ class FrankWolfeState(DualState):
     generator: np.random.Generator
 
 
-class FrankWolfe(DualLearner):
+class FrankWolfe(DualLearner, OnlineLearner):
     """Block-coordinate Frank-Wolfe on a problem; the problem holds v = C w. A pass makes as many
     visits as there are examples, which are drawn with replacement.
     """
