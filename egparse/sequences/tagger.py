@@ -28,7 +28,7 @@ from egparse.sequences.combinations import (
     TooManyParts,
 )
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.arrays import compress_lists, lists_by_string
+from egparse.storage.arrays import ListsByString, compress_lists
 from egparse.storage.schema import (
     SECTION,
     ListOf,
@@ -303,7 +303,7 @@ def _dictionary(forms: Stored, suffixes: Stored, n_labels: int) -> TagDictionary
         "numbers",
         "ascending labels of each form",
     )
-    dictionary = TagDictionary(lists_by_string(**by_form), lists_by_string(**by_suffix))
+    dictionary = TagDictionary(ListsByString(**by_form), ListsByString(**by_suffix))
     for part, read, lists in (
         (forms, by_form, dictionary.by_form),
         (suffixes, by_suffix, dictionary.by_suffix),

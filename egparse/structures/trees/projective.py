@@ -293,15 +293,53 @@ def eisner(scores: Floats, single_root: bool, heads: Ints, work: Workspace) -> f
     """Write the heads (n+1,) of a best projective tree and return its score; where no tree exists
     ``-inf`` and -1 for all heads.
 
-    The equations of ``_inside`` with max for sum and plus for times; split points are not stored
-    but searched again for the items of the best tree. Allocates nothing.
+    Where the best heads of the words form a projective tree, this is it. Elsewhere the equations of
+    ``_inside`` with max for sum and plus for times; split points are not stored but searched again
+    for the items of the best tree. Allocates nothing.
     """
     size: int = scores.shape[0]
+    total = _best_heads(scores, heads, work.shifts)
+    if total > -np.inf and _is_tree(heads, size, single_root, work.stack):
+        return total
     heads[:size] = NO_HEAD
     best, root = _best_inside(scores, size, single_root, work)
     if best == -np.inf:
         return -np.inf
     return _backtrack(scores, size, root, heads, work)
+
+
+@njit
+def _best_heads(scores: Floats, heads: Ints, highest: Floats) -> float:
+    """Write the best head of each word and return their score; ``-inf`` if one is not the only."""
+    total = _highest_scores(scores, highest)
+    heads[: scores.shape[0]] = NO_HEAD
+    for head in range(scores.shape[0]):
+        for dependent in range(1, scores.shape[0]):
+            if scores[head, dependent] == highest[dependent] and head != dependent:
+                if heads[dependent] != NO_HEAD:
+                    return -np.inf
+                heads[dependent] = head
+    return total
+
+
+@njit
+def _is_tree(heads: Ints, size: int, single_root: bool, climbed: Longs) -> bool:
+    """Whether the heads of the words form a projective tree."""
+    climbed[:size] = 0
+    for word in range(1, size):
+        # no cycle: climbing from each word ends at the root or where an earlier word came by
+        place = word
+        while place > 0 and climbed[place] == 0:
+            climbed[place] = word
+            place = heads[place]
+        if place > 0 and climbed[place] == word:
+            return False
+        # no crossing: below an arc no word has its head outside
+        first, last = min(heads[word], word), max(heads[word], word)
+        for inner in range(first + 1, last):
+            if heads[inner] < first or heads[inner] > last:
+                return False
+    return not single_root or np.sum(heads[1:size] == 0) == 1
 
 
 @njit
