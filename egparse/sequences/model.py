@@ -139,6 +139,10 @@ class SequenceModel:
         )
         return chosen
 
+    def at(self, temperature: float) -> Self:
+        """The same model at another temperature."""
+        return replace(self, temperature=temperature)
+
     def probabilities(
         self,
         scores: Floats,
@@ -380,7 +384,7 @@ class SequencePredictor:
         """The same predictor with probabilities from scores divided by a temperature."""
         if self.model is None:
             return self
-        return replace(self, model=replace(self.model, temperature=temperature))
+        return replace(self, model=self.model.at(temperature))
 
     def reduced(
         self,

@@ -170,6 +170,11 @@ class Tagger(SequencePredictor):
                 break
         return found
 
+    def scored(self, words: Words) -> tuple[Candidates, Floats]:
+        """The candidates of words, and their scores."""
+        (candidates,) = self._candidates(words, None)
+        return candidates, self.model.scores(words.values, words.starts, candidates)
+
     def _candidates(self, words: Words, allowed: AllowedLabels | None) -> Iterator[Candidates]:
         """What the dictionary and constraints leave of labels, then what constraints alone leave,
         if there are any.
