@@ -43,9 +43,9 @@ def commands() -> str:
     """
     import typer
 
-    from egparse.cli.app import app
+    from egparse.cli.app import program as made
 
-    program = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    program = typer.main.get_command(made()).commands  # type: ignore[attr-defined]
     takers: dict[tuple[str, str, str], list[str]] = {}
     for name, command in program.items():
         for row in _options(command):

@@ -339,9 +339,9 @@ def forced(command: str) -> list[str]:
     """``--force``, if this command has it: it replaces results."""
     import typer.main
 
-    from egparse.cli.app import app
+    from egparse.cli.app import program
 
-    parameters = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+    parameters = typer.main.get_command(program(command)).commands[command].params  # type: ignore[attr-defined]
     return ["--force"] if any("--force" in own.opts for own in parameters) else []
 
 

@@ -2,51 +2,33 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from egparse import __version__
 from egparse.cli import process
-from egparse.cli.commands.classes import classes
-from egparse.cli.commands.evaluate import evaluate
-from egparse.cli.commands.experiment import experiment
-from egparse.cli.commands.inspect import inspect
-from egparse.cli.commands.models import download, models
-from egparse.cli.commands.package import package
-from egparse.cli.commands.parse import parse
-from egparse.cli.commands.serve import serve
-from egparse.cli.commands.settings import settings
-from egparse.cli.commands.train import train
-from egparse.cli.commands.tune import tune
-from egparse.cli.commands.visualize import visualize
-from egparse.cli.commands.warm import warm
+from egparse.cli.conversion import plain_params
 from egparse.cli.notices import reported
 from egparse.cli.options import declared
 
 COMMANDS = (
-    train,
-    evaluate,
-    parse,
-    visualize,
-    serve,
-    inspect,
-    models,
-    download,
-    package,
-    tune,
-    classes,
-    settings,
-    warm,
-    experiment,
+    *("train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download"),
+    *("package", "tune", "classes", "settings", "warm", "experiment"),
 )
-"""All commands, in the order of the help."""
+"""All commands, in the order of the help; each is in the module of its name, but for a few."""
+
+_MODULES = {"download": "models"}
 
 
 class Program(TyperGroup):
     """The program, whose commands report what a user can cause in one line."""
+
+    get_params: Any = plain_params
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Raises BadParameter, without the word that pydantic begins with."""
@@ -56,6 +38,12 @@ class Program(TyperGroup):
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             raise
+
+
+class Command(TyperCommand):
+    """A command of the program."""
+
+    get_params: Any = plain_params
 
 
 def _show_version(wanted: bool) -> None:
@@ -95,25 +83,24 @@ def egparse(
     """
 
 
-def _made() -> typer.Typer:
+def program(*names: str) -> typer.Typer:
+    """The program with these of its commands; by default with all."""
     made = typer.Typer(
         name="egparse",
         cls=Program,
         no_args_is_help=True,
+        add_completion=not names,  # its options stand before any command
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # rich help takes 0.1 s more, and rewraps the examples
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     callback, found = declared(egparse)
     made.callback(help=found.text, epilog=found.epilog)(callback)
-    for function in COMMANDS:
-        command, found = declared(function)
-        name = function.__name__
-        made.command(name, help=found.text, epilog=found.epilog)(command)
+    for name in names or COMMANDS:
+        module = import_module(f"egparse.cli.commands.{_MODULES.get(name, name)}")
+        command, found = declared(getattr(module, name))
+        made.command(name, cls=Command, help=found.text, epilog=found.epilog)(command)
     return made
-
-
-app = _made()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -125,11 +112,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     if arguments is None:
         process.prepare()
+    given = sys.argv[1:] if arguments is None else list(arguments)
     status: object = 0
     try:
         with reported():  # help is not written by a command
             try:
-                app(args=None if arguments is None else list(arguments), prog_name="egparse")
+                # a command that is called does not wait for the others
+                run = program(*(given[:1] if given and given[0] in COMMANDS else ()))
+                run(args=given, prog_name="egparse")
             except SystemExit as left:
                 status = left.code
     except typer.Exit as left:

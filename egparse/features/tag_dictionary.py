@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.forms import shape, symbol
+from egparse.storage.arrays import ListsByString
 from egparse.types import Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
@@ -79,11 +81,9 @@ class TagDictionary:
     """Candidate labels by form and by suffix."""
 
     def __init__(
-        self, by_form: Mapping[str, Sequence[int]], by_suffix: Mapping[str, Sequence[int]]
+        self, by_form: Mapping[str, tuple[int, ...]], by_suffix: Mapping[str, tuple[int, ...]]
     ) -> None:
-        self.by_form = dict(zip(by_form, map(tuple, by_form.values()), strict=True))
-        self.by_suffix = dict(zip(by_suffix, map(tuple, by_suffix.values()), strict=True))
-        self._size = max(map(len, self.by_suffix.values()), default=1)
+        self.by_form, self.by_suffix = by_form, by_suffix
         self._guesses: dict[str, tuple[int, ...]] = {}
 
     @classmethod
@@ -106,10 +106,7 @@ class TagDictionary:
                 for label, count in counts.items():
                     of_suffix[label] += count
         suffixes = {
-            suffix: [
-                label
-                for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:size]
-            ]
+            suffix: tuple(sorted(counts, key=lambda label: (-counts[label], label))[:size])
             for suffix, counts in by_suffix.items()
         }
         dictionary = cls({}, suffixes)
@@ -118,8 +115,14 @@ class TagDictionary:
             seen = set(counts)
             if form in rare:
                 seen.update(dictionary._by_suffixes(form, size))
-            lists[form] = sorted(seen)
+            lists[form] = tuple(sorted(seen))
         return cls(lists, suffixes)
+
+    @cached_property
+    def _size(self) -> int:
+        lists = self.by_suffix  # those of a file know how long they are
+        lengths = [lists.longest] if isinstance(lists, ListsByString) else map(len, lists.values())
+        return max(lengths, default=1)
 
     def candidates(self, distinct: Sequence[str], form_ids: Ints) -> Candidates:
         """The candidates of words; word ``k`` has the form ``distinct[form_ids[k]]``."""

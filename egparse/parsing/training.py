@@ -172,10 +172,11 @@ class ParserTask(Generic[Parsing]):
     def without_model(self) -> None:
         """There is always something to learn."""
 
-    def outcomes(self, predictor: Parsing) -> Outcomes[Parsing]:
+    def outcomes(self, predictor: Parsing) -> Outcomes:
         """Every word with a gold head counts."""
 
-        def probabilities(parser: Parsing) -> Floats:
+        def probabilities(temperature: float) -> Floats:
+            parser = predictor.with_temperature(temperature)
             found = _of_runs(parser.predict_with_probabilities, self.dev.words)
             return np.concatenate([of_run.probabilities for of_run in found])
 

@@ -46,6 +46,7 @@ from egparse.pipeline.conversion import (
 )
 from egparse.schemes import find_tag_fault
 from egparse.sentences import Sentence
+from egparse.storage.arrays import compress_texts
 from egparse.storage.collector import collector_paused
 from egparse.storage.header import check_header
 from egparse.storage.model_file import (
@@ -474,12 +475,12 @@ class Model:
         lexicon = self.columns.lexicon
         statistics, fine_tags = self.columns.statistics, self.columns.fine_tags
         payload = {
-            "forms": list(lexicon.forms),
+            "forms": compress_texts(lexicon.forms),
             "scheme": self.columns.scheme,
             "statistics": statistics and statistics.to_payload(),
             "fine_tags": fine_tags and fine_tags.to_payload(),
             "vocabularies": {
-                name: list(known.strings) for name, known in lexicon.vocabularies.items()
+                name: compress_texts(known.strings) for name, known in lexicon.vocabularies.items()
             },
             **self.components.to_payload(),
         }

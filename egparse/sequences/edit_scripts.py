@@ -47,7 +47,7 @@ _CASINGS: dict[str, Callable[[str], str]] = {"l": str, "t": _title, "u": str.upp
 _KEPT = "k"
 
 
-class _Script(NamedTuple):
+class Script(NamedTuple):
     """``cased`` of ``prefix``, the form without its first ``before`` and last ``after`` characters,
     and ``suffix``; of ``prefix`` alone if ``before`` is negative.
     """
@@ -78,7 +78,12 @@ def apply(script: str, form: str) -> str | None:
     Raises:
         ValueError: not the text of a script.
     """
-    lowered, cased, before, prefix, after, suffix = _parsed(script)
+    return applied(parsed(script), form)
+
+
+def applied(script: Script, form: str) -> str | None:
+    """What ``apply`` returns, not kept: for many forms at a time."""
+    lowered, cased, before, prefix, after, suffix = script
     if before < 0:
         return cased(prefix)
     text = form.lower() if lowered else form
@@ -121,16 +126,17 @@ def longest_common_substring(first: str, second: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=_PARSED)
-def _parsed(text: str) -> _Script:
+def parsed(text: str) -> Script:
+    """A script by its text."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ValueError(f"expected an edit script such as l-3+y, got {text!r}")
     letter, whole, before, prefix, after, suffix = match.groups()
     cased = _CASINGS.get(letter, str)
     if whole is not None:
-        return _Script(False, cased, -1, whole, 0, "")
+        return Script(False, cased, -1, whole, 0, "")
     removed = int(before or 0), int(after or 0)
-    return _Script(
+    return Script(
         letter != _KEPT, cased, removed[0], _plain(prefix or ""), removed[1], suffix or ""
     )
 

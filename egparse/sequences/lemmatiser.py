@@ -30,11 +30,11 @@ from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns, Words
 from egparse.layers import LEMMAS
-from egparse.sequences.edit_scripts import apply, is_script
+from egparse.sequences.edit_scripts import Script, applied, apply, is_script, parsed
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.arrays import compress_array, compress_lists, lists_by_string
+from egparse.storage.arrays import ListsByString, compress_array, compress_lists
 from egparse.storage.schema import SECTION, Integer, Packed, Record, Stored, Strings, shown
-from egparse.types import Ints
+from egparse.types import Floats, Ints
 
 KNOWN = 0
 """The part of labels whose lemma is known; part ``s + 1`` is script s."""
@@ -219,9 +219,14 @@ class LemmaLexicon:
     def _forms_of_lemmas(self) -> dict[str, str]:
         """Each lemma in lower case, with its only form, or an empty text if it has several."""
         forms: dict[str, str] = {}
+        scripts = [parsed(text) for text in self.scripts]
+        of_numbers: dict[tuple[int, ...], list[Script]] = {}  # most forms share their lists
         for form, numbers in self.by_form.items():
-            for script in {self.pairs[number][1] for number in numbers}:
-                lemma = apply(self.scripts[script], form)
+            if numbers not in of_numbers:
+                distinct = {self.pairs[number][1] for number in numbers}
+                of_numbers[numbers] = [scripts[script] for script in distinct]
+            for one in of_numbers[numbers]:
+                lemma = applied(one, form)
                 if lemma:
                     lemma = lemma.lower()
                     forms[lemma] = form if forms.get(lemma, form) == form else ""
@@ -249,7 +254,7 @@ class LemmaLexicon:
         stored.require(faulty is None, "scripts", "edit scripts such as l-3+y", shown(faulty))
         pairs = tuple(zip(read["tags"].tolist(), read["numbers"].tolist(), strict=True))
         forms, suffixes = (
-            lists_by_string(**read[name].read(STORED_PAIRS, pairs=len(pairs)))
+            ListsByString(**read[name].read(STORED_PAIRS, pairs=len(pairs)))
             for name in ("forms", "suffixes")
         )
         return cls(tuple(read["scripts"]), pairs, forms, suffixes, size, longest)
@@ -295,8 +300,7 @@ class Lemmatiser(SequencePredictor):
         options = self.options(words)
         if constraints.forbidden:
             options = options.without(constraints.forbidden, words, self)
-        candidates = lay_out([one.labels for one in options.distinct], options.numbers)
-        scores = self.model.scores(words.values, words.starts, candidates)
+        candidates, scores = self.scored(words, options)
         labels = self.model.choose(scores, words.starts, candidates)
         lemmas = _chosen_lemmas(options, candidates, labels)
         for word, lemma in constraints.fixed.items():
@@ -308,6 +312,11 @@ class Lemmatiser(SequencePredictor):
             known = lemma in options.of_word(word).lemmas
             probabilities[word] = 1.0 if known else np.nan
         return {LEMMAS: Values(lemmas, probabilities)}
+
+    def scored(self, words: Words, options: _BatchOptions) -> tuple[Candidates, Floats]:
+        """The candidates of words, by their ``options``, and their scores."""
+        candidates = lay_out([one.labels for one in options.distinct], options.numbers)
+        return candidates, self.model.scores(words.values, words.starts, candidates)
 
     def predict(self, words: Words, columns: Columns) -> list[str]:
         """The lemma of each word."""

@@ -1,10 +1,11 @@
-"""Arrays in the model file: integers compressed by zlib, and the hashed weights of parsers.
+"""Arrays in the model file: integers and texts compressed by zlib, and the hashed weights of
+parsers.
 
-Keys, lengths and labels shrink to a quarter, and are decompressed in milliseconds. A hashed weight
-is quantised to a signed byte: q stands for sign(q) (q / 127)^2 m, where m is the largest absolute
-weight, so that steps are finer near 0, where most weights are, and the smallest weight other than 0
-is 6e-5 m. Training quantises the weights before it evaluates them, so that what it reports holds
-for the file.
+Keys, lengths, labels and forms shrink to a quarter, and are decompressed in milliseconds. A hashed
+weight is quantised to a signed byte: q stands for sign(q) (q / 127)^2 m, where m is the largest
+absolute weight, so that steps are finer near 0, where most weights are, and the smallest weight
+other than 0 is 6e-5 m. Training quantises the weights before it evaluates them, so that what it
+reports holds for the file.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -29,6 +29,7 @@ MIN_BITS, MAX_BITS = 8, 28
 """
 
 _LEVEL = 6
+_LEAST_JOINED = 1000
 _PIECE = 1 << 16
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 _STEPS = 127
@@ -75,6 +76,16 @@ def decompress_array(stored: Mapping[str, Any]) -> npt.NDArray[Any]:
     return array if sys.byteorder == "little" else array.byteswap()
 
 
+def compress_texts(texts: Sequence[str]) -> list[str] | dict[str, Any]:
+    """The content of the model file for texts: one array of the characters of all, with line ends
+    between them. A list of its own has what is short, or has line ends in it.
+    """
+    joined = "\n".join(texts)
+    if len(joined) < _LEAST_JOINED or joined.count("\n") != len(texts) - 1:
+        return list(texts)
+    return compress_array(np.frombuffer(joined.encode(), dtype=np.uint8))
+
+
 def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """The content of the model file for short lists of small numbers by string: three objects
     instead of one a list, each of which would take time to check and to create. Raises ValueError:
@@ -85,25 +96,43 @@ def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     if not all(0 <= number < 1 << 16 for number in (*lengths, *numbers)):
         raise ValueError("expected lists of at most 65,535 numbers, each from 0 to 65,535")
     return {
-        "strings": list(lists),
+        "strings": compress_texts([*lists]),
         "lengths": compress_array(np.array(lengths, dtype=np.uint16)),
         "numbers": compress_array(np.array(numbers, dtype=np.uint16)),
     }
 
 
-def lists_by_string(
-    strings: Sequence[str], lengths: npt.NDArray[Any], numbers: npt.NDArray[Any]
-) -> dict[str, tuple[int, ...]]:
+class ListsByString(Mapping[str, tuple[int, ...]]):
     """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
-    has the next ``lengths[k]`` of the numbers.
+    has the next ``lengths[k]`` of the numbers. A list is made when it is first asked for: a text
+    names few of the forms that a model knows.
     """
-    plain = numbers.astype(np.uint16, copy=False)
-    data = plain.tobytes()
-    ends = [0, *accumulate((lengths.astype(np.int64) * plain.itemsize).tolist())]
-    lists = [data[a:b] for a, b in pairwise(ends)]
-    # one object for each list, not for each of its occurrences: nine in ten have occurred before
-    tuples = {one: tuple(memoryview(one).cast("H")) for one in set(lists)}
-    return dict(zip(strings, map(tuples.__getitem__, lists), strict=True))
+
+    def __init__(
+        self, strings: Sequence[str], lengths: npt.NDArray[Any], numbers: npt.NDArray[Any]
+    ) -> None:
+        self.longest = int(lengths.max(initial=0))
+        self._places = dict(zip(strings, range(len(strings)), strict=True))
+        self._ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self._numbers = numbers
+        self._made: dict[str, tuple[int, ...]] = {}
+
+    def __getitem__(self, string: str) -> tuple[int, ...]:
+        made = self._made.get(string)
+        if made is None:
+            place = self._places[string]
+            numbers = self._numbers[self._ends[place] : self._ends[place + 1]]
+            made = self._made[string] = tuple(numbers.tolist())
+        return made
+
+    def __contains__(self, string: object) -> bool:
+        return string in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
 # --- hashed weights -------------------------------------------------------------------------------

@@ -222,8 +222,9 @@ TEMPERATURE = Number(1e-9, 1e9)
 
 @dataclass(frozen=True)
 class Strings:
-    """A list of texts. ``size`` names their number; ``most`` and ``longest`` bound it and each of
-    them. ``labels`` hold nothing that ends a line or a cell of a corpus.
+    """A list of texts, which may be compressed. ``size`` names their number; ``most`` and
+    ``longest`` bound it and each of them. ``labels`` hold nothing that ends a line or a cell of a
+    corpus.
     """
 
     size: str = ""
@@ -234,6 +235,13 @@ class Strings:
     labels: bool = False
 
     def read(self, stored: Stored, sizes: Sizes) -> list[str]:
+        if isinstance(stored.value, dict):
+            joined = Packed(("uint8",), "bytes", takes=1).read(stored, {})
+            stored.spend(STRING_BYTES * int(np.count_nonzero(joined == ord("\n"))))
+            try:
+                stored = stored._replace(value=str(joined.data, "utf-8").split("\n"))
+            except UnicodeDecodeError as error:
+                raise stored.fault("texts in UTF-8", error) from None
         texts = _list(stored, self.least, self.most)
         stored.spend(STRING_BYTES * len(texts))
         if set(map(type, texts)) - {str}:

@@ -20,7 +20,7 @@ from egparse.features.word_table import Columns
 from egparse.layers import EXPANDER
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.sequences.model import SequenceModel, SequencePredictor
-from egparse.storage.arrays import compress_lists, lists_by_string
+from egparse.storage.arrays import ListsByString, compress_lists
 from egparse.storage.schema import (
     FLAG,
     SECTION,
@@ -283,13 +283,13 @@ def in_words(sentence: Sentence, words: Mapping[int, Sequence[str]]) -> Sentence
     )
 
 
-def _labels_of(part: Stored, n_labels: int, decided: int, longest: int | None) -> dict[str, Labels]:
+def _labels_of(part: Stored, n_labels: int, decided: int, longest: int | None) -> ListsByString:
     """Lists of labels in a model file: one label, or several that the model decides between."""
     read = part.read(_STORED_LISTS, labels=n_labels)
     starts = starts_of(read["lengths"])
     part.require(ascend_within(read["numbers"], starts), "numbers", "ascending labels of each form")
     part.require(bool((read["lengths"] > 0).all()), "lengths", "labels of each form", "none")
-    lists: dict[str, Labels] = lists_by_string(**read)
+    lists = ListsByString(**read)
     several = [labels[-1] for labels in lists.values() if len(labels) > 1]
     part.require(
         max(several, default=0) < decided, "numbers", f"labels below {decided}", "a larger one"

@@ -15,7 +15,7 @@ import typer
 from house.package import ROOT
 
 import egparse
-from egparse.cli.app import app
+from egparse.cli.app import program
 
 pytest.importorskip("mkdocs", reason="the site needs the extra docs")
 pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
@@ -50,7 +50,7 @@ def test_every_page_loads_nothing_from_elsewhere(built_site: Path) -> None:
 
 def test_every_command_and_option_is_on_its_page(built_site: Path) -> None:
     page = text_of(built_site / "command-line.html")
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(program()).commands  # type: ignore[attr-defined]
     for name, command in commands.items():
         assert f"egparse {name} [OPTIONS]" in page
         for option in (own for own in command.params if own.param_type_name == "option"):

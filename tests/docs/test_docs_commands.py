@@ -11,14 +11,14 @@ import pytest
 import typer
 from house.package import ROOT
 
-from egparse.cli.app import app
+from egparse.cli.app import program
 
 PAGES = sorted(
     [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "models").glob("*.md")]
 )
 BLOCK = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"`(egparse [a-z][^`]*)`")
-COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = typer.main.get_command(program()).commands  # type: ignore[attr-defined]
 
 
 def calls_in(text: str) -> Iterator[list[str]]:

@@ -36,6 +36,17 @@ def test_importing_the_command_line_imports_nothing_heavy() -> None:
     assert imported_by("import egparse.cli.app") & HEAVY == set()
 
 
+def test_usual_arguments_are_converted_without_what_takes_long() -> None:
+    call = (
+        "from egparse.cli.app import main\n"
+        "try: main(['parse', 'nowhere', '-', '-j', '2', '--input', 'text', '-o', 'x'])\n"
+        "except SystemExit: pass\n0"
+    )
+    found = imported_by(call)
+    assert "typer" in found
+    assert found & (HEAVY | {"pydantic", "rich"}) == set()
+
+
 def test_the_check_sees_what_it_forbids() -> None:
     assert "numpy" in imported_by("import egparse.storage.model_file")
 

@@ -15,18 +15,19 @@ from hypothesis.extra import numpy as hnp
 
 from egparse.storage.arrays import (
     MAX_BYTES,
+    ListsByString,
     Weights,
     _pieces,
     compress_array,
     compress_lists,
+    compress_texts,
     decompress_array,
-    lists_by_string,
     pack_weights,
     quantise,
     unpack_weights,
 )
 from egparse.storage.ragged import Ragged
-from egparse.storage.schema import Allowance
+from egparse.storage.schema import Allowance, Misfit, Stored, Strings
 
 ARRAYS = st.sampled_from([np.int8, np.uint8, np.uint16, np.uint64]).flatmap(
     lambda dtype: hnp.arrays(dtype, st.integers(0, 50))
@@ -48,12 +49,25 @@ def test_arrays_come_back(array: np.ndarray) -> None:
 def read_lists(lists: dict[str, list[int]]) -> list[tuple[str, list[int]]]:
     stored = compress_lists(lists)
     arrays = decompress_array(stored["lengths"]), decompress_array(stored["numbers"])
-    return [(k, list(found)) for k, found in lists_by_string(stored["strings"], *arrays).items()]
+    strings = Stored(stored["strings"]).read(Strings())
+    return [(k, list(found)) for k, found in ListsByString(strings, *arrays).items()]
 
 
 @given(LISTS)
 def test_lists_come_back_in_their_order(lists: dict[str, list[int]]) -> None:
     assert read_lists(lists) == list(lists.items())
+
+
+@given(st.lists(st.text(max_size=5), max_size=6), st.integers(0, 1000))
+def test_texts_come_back_joined_or_not(texts: list[str], times: int) -> None:
+    texts = [*texts, *["word"] * times]
+    assert Stored(compress_texts(texts)).read(Strings(distinct=False)) == texts
+
+
+def test_texts_in_another_encoding_are_refused() -> None:
+    stored = compress_texts(["word"] * 1000) | compress_array(np.full(4, 255, dtype=np.uint8))
+    with pytest.raises(Misfit, match="expected texts in UTF-8, got"):
+        Stored(stored, "forms").read(Strings())
 
 
 def test_forms_that_look_like_keys_are_forms() -> None:

@@ -122,9 +122,8 @@ class SecondOrderProblem(HashedProblem):
 
     def scores(self, i: int) -> Floats:
         """Scores of all parts."""
-        out = self._scores[: self._size(i)]
-        weights = Weights(self.weights)
-        score_parts(self._codes[i], self._templates, self._parts[i], weights, self._places, out)
+        codes, parts, out = self._codes[i], self._parts[i], self._scores[: self._size(i)]
+        score_parts(codes, self._templates, parts, Weights(self.weights), self._places, out)
         return out
 
     def add(self, i: int, changes: Floats) -> float:
