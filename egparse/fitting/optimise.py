@@ -14,9 +14,15 @@ from egparse.fitting.jobs import cpu_time
 from egparse.fitting.journal import TaskEntry
 from egparse.fitting.prepared import INTERRUPTED, Best, Predictor, Prepared, naming
 from egparse.fitting.progress import Iteration, Listener, Step
+from egparse.learners.learner import Certificate
 
 SETTLED = 0.1
 """The relative duality gap below which a development score that does not improve counts as stale.
+"""
+
+_RISES = 4.0
+"""The least gap after a pass, in rises of the dual by that pass: each pass brings it nearer to the
+optimum by about a fifth of what is left. On UD English EWT it is 4 to 14 rises, but 1 for pruners.
 """
 
 
@@ -52,11 +58,16 @@ def optimise(
             if resume is not None:  # a score that depends on how many predictors it has rated
                 resume(passes)
     try:
+        standing = learner.standing(state)
         for number in range(passes + 1, stop.iterations + 1):
             begun = cpu_time()
             learner.iterate(state)
-            certificate = learner.certificate(state)
-            if not math.isfinite(certificate.primal) or math.isnan(certificate.dual):
+            before, standing = standing, learner.standing(state)
+            is_far = number < stop.iterations and _is_far(before, standing, stop)
+            certificate = standing if is_far else learner.certificate(state)
+            assert certificate is not None
+            known = (certificate.dual,) if is_far else certificate[:1]
+            if not all(map(math.isfinite, known)) or math.isnan(certificate.dual):
                 raise EgparseError(
                     f"{task}: the objective is not finite after pass {number}; try a larger c"
                 )
@@ -103,6 +114,16 @@ def optimise(
         best = best._replace(reason=INTERRUPTED)
     assert best is not None  # at least one pass ran
     return best
+
+
+def _is_far(before: Certificate | None, after: Certificate | None, stop: StopConfig) -> bool:
+    """Whether a pass raised the dual by so much that the gap is too large for any condition, as the
+    dual alone shows: nothing depends on the primal there, which takes inference over all examples.
+    """
+    if before is None or after is None:
+        return False
+    least_gap = _RISES * (after.dual - before.dual)
+    return least_gap > max(SETTLED, stop.gap) * abs(after.dual)
 
 
 def _reason(record: Iteration, stop: StopConfig, stale: int) -> str:

@@ -11,8 +11,9 @@ class Iteration(NamedTuple):
     per cent of words or F1.
 
     ``c`` is the regularisation constant during the pass, ``primal`` and ``dual`` are for the target
-    constant. ``seconds`` is the CPU time of the pass, its certificate included. ``score`` is None
-    without development data; ``best`` marks the best score so far.
+    constant. Far from the optimum the primal is not computed: it is inf, and so is the gap.
+    ``seconds`` is the CPU time of the pass, its certificate included. ``score`` is None without
+    development data; ``best`` marks the best score so far.
     """
 
     task: str

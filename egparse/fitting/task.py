@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -93,17 +93,18 @@ class Calibrated(Protocol):
 Predictor = TypeVar("Predictor", bound=Calibrated)
 
 
-class Outcomes(NamedTuple, Generic[Predictor]):
+class Outcomes(NamedTuple):
     """The predictions for the development part: which are right, which count for calibration, and
-    their probabilities by a predictor at some temperature; all of shape (words,).
+    their probabilities at a temperature; all of shape (words,). They are asked for at many
+    temperatures, for which scores are computed once.
     """
 
     right: Mask
     counted: Mask
-    probabilities: Callable[[Predictor], Floats]
+    probabilities: Callable[[float], Floats]
 
     @classmethod
-    def of_all(cls, right: Mask, probabilities: Callable[[Predictor], Floats]) -> Self:
+    def of_all(cls, right: Mask, probabilities: Callable[[float], Floats]) -> Self:
         """Outcomes that all count."""
         return cls(right, np.ones(len(right), dtype=np.bool_), probabilities)
 
@@ -137,7 +138,7 @@ class Task(Protocol[Predictor]):
     def score(self) -> Callable[[Predictor], float] | None:
         """The development score in per cent of words or F1, None without development data."""
 
-    def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
+    def outcomes(self, predictor: Predictor) -> Outcomes:
         """The predictions for the development part, to which the temperature is fitted."""
 
     def facts(self, predictor: Predictor) -> dict[str, Any]:
@@ -170,8 +171,7 @@ def calibrated(task: Task[Predictor], predictor: Predictor) -> Predictor:
     right, counted, probabilities = task.outcomes(predictor)
 
     def of_counted(temperature: float) -> Floats:
-        at = predictor.with_temperature(temperature)
         # NaN -> 0.5: constant in the temperature, so it does not affect the fit
-        return np.nan_to_num(probabilities(at)[counted], nan=0.5)
+        return np.nan_to_num(probabilities(temperature)[counted], nan=0.5)
 
     return predictor.with_temperature(fit_temperature(of_counted, right[counted], learned))

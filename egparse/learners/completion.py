@@ -128,6 +128,10 @@ class CompletingLearner(Learner):
         """That of the inner problem."""
         return self.learner.certificate(state)
 
+    def standing(self, state: Any) -> Certificate | None:
+        """That of the inner problem."""
+        return self.learner.standing(state)
+
     def model_weights(self, state: Any) -> AbstractContextManager[None]:
         """Those of the learner."""
         return self.learner.model_weights(state)

@@ -55,11 +55,11 @@ class Certificate(NamedTuple):
 
     Objective values are summed over examples, in nats (log-linear) or cost units (max-margin).
 
-    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4); ``dual`` is the value of a
-    feasible dual point, a lower bound of the optimum, or -inf where the learner has none.
-    ``effective_iterations`` is evaluations / n (ibid., section 7). ``c`` is the constant C of the
-    last pass, which is greater than the configured one while C is annealed. ``details`` are further
-    figures of the learner, by name.
+    ``primal`` = sum_i L_i(w) + C/2 |w|^2 (Collins et al. 2008, eq. 4), or inf where it is not
+    computed; ``dual`` is the value of a feasible dual point, a lower bound of the optimum, or -inf
+    where the learner has none. ``effective_iterations`` is evaluations / n (ibid., section 7).
+    ``c`` is the constant C of the last pass, which is greater than the configured one while C is
+    annealed. ``details`` are further figures of the learner, by name.
     """
 
     primal: float
@@ -236,6 +236,12 @@ class Learner:
         without a dual.
         """
         raise NotImplementedError
+
+    def standing(self, state: Any) -> Certificate | None:
+        """The certificate without the primal, which is inf, where that takes no inference; None
+        elsewhere.
+        """
+        return None
 
     def model_weights(self, state: Any) -> AbstractContextManager[None]:
         """Context manager: inside it the problem holds the v of the weights to save, which is the

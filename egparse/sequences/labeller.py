@@ -17,7 +17,7 @@ from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.schema import SECTION, Integers, Record, Stored
-from egparse.types import Ints, Longs
+from egparse.types import Floats, Ints, Longs
 
 _OF_HEAD = ("lower", "stem", "suffix3", "xpos", "upos", "feats")
 _OF_KIN = ("lower", "xpos", "upos")
@@ -53,14 +53,18 @@ class Labeller(SequencePredictor):
         """The labels of the arcs that were found, and if asked for the probability of each given
         the tree, among the candidate labels of its arc.
         """
+        starts, (candidates, scores) = request.words.starts, self.scored(request)
+        labels, probabilities = self.model.choose(scores, starts, candidates), None
+        if request.asked:
+            probabilities = self.model.probabilities(scores, starts, candidates, labels)
+        return {"deprels": Values(labels, probabilities)}
+
+    def scored(self, request: Request) -> tuple[Candidates, Floats]:
+        """The candidate labels of the arcs that were found, and their scores."""
         words, heads = request.words, request.found["heads"].values
         values = tree_values(words, heads, request.columns)
         candidates = self._candidates(heads, request.limits.get("deprels"))
-        scores = self.model.scores(values, words.starts, candidates)
-        labels, probabilities = self.model.choose(scores, words.starts, candidates), None
-        if request.asked:
-            probabilities = self.model.probabilities(scores, words.starts, candidates, labels)
-        return {"deprels": Values(labels, probabilities)}
+        return candidates, self.model.scores(values, words.starts, candidates)
 
     def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
         """The text of each label."""

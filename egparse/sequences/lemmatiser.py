@@ -34,7 +34,7 @@ from egparse.sequences.edit_scripts import Script, applied, apply, is_script, pa
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.arrays import ListsByString, compress_array, compress_lists
 from egparse.storage.schema import SECTION, Integer, Packed, Record, Stored, Strings, shown
-from egparse.types import Ints
+from egparse.types import Floats, Ints
 
 KNOWN = 0
 """The part of labels whose lemma is known; part ``s + 1`` is script s."""
@@ -300,8 +300,7 @@ class Lemmatiser(SequencePredictor):
         options = self.options(words)
         if constraints.forbidden:
             options = options.without(constraints.forbidden, words, self)
-        candidates = lay_out([one.labels for one in options.distinct], options.numbers)
-        scores = self.model.scores(words.values, words.starts, candidates)
+        candidates, scores = self.scored(words, options)
         labels = self.model.choose(scores, words.starts, candidates)
         lemmas = _chosen_lemmas(options, candidates, labels)
         for word, lemma in constraints.fixed.items():
@@ -313,6 +312,11 @@ class Lemmatiser(SequencePredictor):
             known = lemma in options.of_word(word).lemmas
             probabilities[word] = 1.0 if known else np.nan
         return {LEMMAS: Values(lemmas, probabilities)}
+
+    def scored(self, words: Words, options: _BatchOptions) -> tuple[Candidates, Floats]:
+        """The candidates of words, by their ``options``, and their scores."""
+        candidates = lay_out([one.labels for one in options.distinct], options.numbers)
+        return candidates, self.model.scores(words.values, words.starts, candidates)
 
     def predict(self, words: Words, columns: Columns) -> list[str]:
         """The lemma of each word."""

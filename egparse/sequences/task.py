@@ -135,7 +135,7 @@ class SequenceTask(ABC, Generic[Predictor, Config]):
         """The development score in per cent of items or F1, None without development data."""
 
     @abstractmethod
-    def outcomes(self, predictor: Predictor) -> Outcomes[Predictor]:
+    def outcomes(self, predictor: Predictor) -> Outcomes:
         """The predictions for the development part, to which the temperature is fitted."""
 
     def facts(self, predictor: Predictor) -> dict[str, Any]:

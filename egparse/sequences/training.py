@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -258,18 +258,21 @@ class TaggerTask(SequenceTask[Tagger, TaggerConfig]):
             return {}
         return {"scores": self.scores(predictor), "combinations": len(self.labels)}
 
-    def outcomes(self, predictor: Tagger) -> Outcomes[Tagger]:
+    def outcomes(self, predictor: Tagger) -> Outcomes:
         """Right are tags that mean the same as the gold ones; words without one do not count."""
         words, gold = self.dev.words, self._found(self.dev)
         kinds = np.arange(len(self.labels), dtype=np.int32)
         if self.name == "spans":
             kinds = iob2_kinds(self.labels)
-        predicted = predictor.choose(words)
+        model, (candidates, scores) = predictor.model, predictor.scored(words)
+        predicted = model.choose(scores, words.starts, candidates)
         right = (gold >= 0) & (kinds[gold] == kinds[predicted])
         return Outcomes(
             right,
             self._counted(),
-            lambda tagger: tagger.probabilities(words, predicted, kinds=kinds),
+            lambda temperature: model.at(temperature).probabilities(
+                scores, words.starts, candidates, predicted, kinds
+            ),
         )
 
 
@@ -442,19 +445,21 @@ class LabellerTask(SequenceTask[Labeller, LabellerConfig]):
 
         return las
 
-    def outcomes(self, predictor: Labeller) -> Outcomes[Labeller]:
+    def outcomes(self, predictor: Labeller) -> Outcomes:
         """Only the labels of correct arcs count: a wrong arc has no correct label."""
-        heads, words = self.dev_trees.predicted, self.dev.words
+        heads, words, model = self.dev_trees.predicted, self.dev.words, predictor.model
         gold = self.columns.label_numbers(self.dev.sentences, self.layer)
-        right = gold == predictor.predict(words, heads, self.columns)
-
-        request = Request(words, self.columns, {"heads": Values(heads)}, asked=(self.layer,))
-
-        def probabilities(labeller: Labeller) -> Floats:
-            return cast(Floats, labeller.annotate(request)[self.layer].probabilities)
-
+        request = Request(words, self.columns, {"heads": Values(heads)})
+        candidates, scores = predictor.scored(request)
+        labels = model.choose(scores, words.starts, candidates)
         counted = (heads == self.dev_trees.gold) & self.dev.annotated(self.layer)
-        return Outcomes(right, counted, probabilities)
+        return Outcomes(
+            gold == labels,
+            counted,
+            lambda temperature: model.at(temperature).probabilities(
+                scores, words.starts, candidates, labels
+            ),
+        )
 
 
 # --- lemmas ---------------------------------------------------------------------------------------
@@ -514,14 +519,18 @@ class LemmaTask(SequenceTask[Lemmatiser, LemmasConfig]):
             return None
         return lambda lemmatiser: 100.0 * float(self._right(lemmatiser)[counted].mean())
 
-    def outcomes(self, predictor: Lemmatiser) -> Outcomes[Lemmatiser]:
+    def outcomes(self, predictor: Lemmatiser) -> Outcomes:
         """Right is the correct lemma; words without one do not count."""
-        request = Request(self.dev.words, self.columns, asked=(LEMMAS,))
-
-        def probabilities(lemmatiser: Lemmatiser) -> Floats:
-            return cast(Floats, lemmatiser.annotate(request)[LEMMAS].probabilities)
-
-        return Outcomes(self._right(predictor), self.dev.annotated(LEMMAS), probabilities)
+        words, model = self.dev.words, predictor.model
+        candidates, scores = predictor.scored(words, predictor.options(words))
+        labels = model.choose(scores, words.starts, candidates)
+        return Outcomes(
+            self._right(predictor),
+            self.dev.annotated(LEMMAS),
+            lambda temperature: model.at(temperature).probabilities(
+                scores, words.starts, candidates, labels
+            ),
+        )
 
     def _right(self, lemmatiser: Lemmatiser) -> Mask:
         found = lemmatiser.predict(self.dev.words, self.columns)

@@ -12,12 +12,12 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.types import Singles
+from egparse.types import Singles, UInt8s
 
 MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
@@ -34,8 +34,9 @@ _LEVELS, _SAMPLE = 256, 1 << 12
 _PIECE = 1 << 16
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 _STEPS = 127
+_BYTES = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)  # with their signs
 _SMALLEST = 1e-30  # its steps, and 1 / it, are normal numbers in single precision
-_MOST_EACH = 2  # weights for a byte of the file, in larger tables
+_MOST_EACH = 8  # weights for a byte of the file, in larger tables
 
 
 # --- arrays and lists of integers -----------------------------------------------------------------
@@ -182,68 +183,76 @@ def compress_rows(weights: Singles) -> dict[str, Any] | npt.NDArray[np.float16]:
 # --- hashed weights -------------------------------------------------------------------------------
 
 
-def quantise(weights: Singles) -> Singles:
+class Weights(NamedTuple):
+    """A hashed table of weights, (n,), as kernels take it: in full, or as in the model file, where
+    ``values`` (256,) has the weight of each byte. Bytes miss the processor's cache less.
+    """
+
+    cells: Singles | UInt8s
+    values: Singles | None = None
+
+    def in_full(self) -> Singles:
+        """The weights themselves, (n,)."""
+        if self.values is None:
+            return cast(Singles, self.cells)
+        # "clip" takes each value at once; bytes are within range in any mode
+        return np.asarray(np.take(self.values, cast(UInt8s, self.cells), mode="clip"))
+
+
+def quantise(weights: Singles) -> Weights:
     """The weights, rounded to those that the model file can hold: to multiples of the power of two
     next to their root mean square, or of a larger one if the largest is more than 127 of these.
 
-    On the development parts of EWT, Sequoia and Bosque steps of the root mean square change LAS by
-    -0.01, 0.01 and 0.01, with half of the bytes.
+    On the development parts of EWT, Sequoia and Bosque steps of just the root mean square change
+    LAS by -0.01, 0.01 and 0.01, and take half of the bytes of steps that are finer near 0.
     """
     largest = float(np.max(np.abs(weights), initial=0.0))
     if largest < _SMALLEST:
-        return np.zeros_like(weights)
+        return Weights(np.zeros(len(weights), dtype=np.uint8), np.zeros(_LEVELS, dtype=np.float32))
     size = np.sqrt(2 * np.mean(np.square(weights), dtype=np.float64))
     width = _power_of_two(max(size, 2 * largest / _STEPS))
-    return np.asarray(np.rint(weights / width) * width)
+    steps = np.rint(weights * np.float32(1 / width)).astype(np.int8)
+    return Weights(steps.view(np.uint8), _BYTES.astype(np.float32) * width)
 
 
-def pack_weights(weights: Singles, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
-    """The content of the model file for weights of shape (n,): weights of at most 256 values are
-    kept exactly.
+def pack_weights(weights: Weights, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
+    """The content of the model file for weights of shape (n,).
 
     A table of which nearly all weights are 0 is stored as it is, if it has more than
     ``deflated_up_to`` weights: the file then is in proportion to the memory that it takes, which
     reading requires (``schema.Allowance``).
     """
-    levels = levels_of(weights)
-    if levels is None:
-        weights = quantise(weights)
-        levels = np.unique(weights)
-    plain = np.searchsorted(levels, weights).astype(np.uint8).tobytes()
+    cells, values = quantise(weights.in_full()) if weights.values is None else weights
+    plain = cells.tobytes()
     deflated = zlib.compress(plain, _LEVEL)
     if len(plain) > max(deflated_up_to, _MOST_EACH * len(deflated)):
         deflated = zlib.compress(plain, 0)
-    return {"deflated": deflated, "levels": levels, "count": len(weights)}
+    return {"deflated": deflated, "values": values, "count": len(plain)}
 
 
-def unpack_weights(stored: Mapping[str, Any]) -> Singles:
+def unpack_weights(stored: Mapping[str, Any]) -> Weights:
     """The weights, (n,), from the content that ``pack_weights`` returned.
 
     Raises:
-        ValueError: the number of weights is no power of two or too large, there are not as many
-            bytes as the content states, or a number has no value.
+        ValueError: the number of weights is no power of two or too large, or there are not as many
+            bytes as the content states.
     """
     count = int(stored["count"])
     if count & (count - 1) or not 1 << MIN_BITS <= count <= 1 << MAX_BITS:
         raise ValueError(
             f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
         )
-    levels = stored["levels"] if "levels" in stored else _old_levels(float(stored["largest"]))
-    values, weights = np.resize(levels, _LEVELS), np.empty(count, dtype=np.float32)
-    done = most = 0
+    values = stored["values"] if "values" in stored else _old_values(float(stored["largest"]))
+    cells = np.empty(count, dtype=np.uint8)
+    done = 0
     for plain in _pieces(stored["deflated"]):
         if done + len(plain) > count:
             raise ValueError(f"expected {count} bytes, got more")
-        numbers = np.frombuffer(plain, dtype=np.uint8)
-        # "clip" takes each value at once; bytes are within range in any mode
-        np.take(values, numbers, out=weights[done : done + len(plain)], mode="clip")
+        cells[done : done + len(plain)] = np.frombuffer(plain, dtype=np.uint8)
         done += len(plain)
-        most = max(most, int(numbers.max(initial=0)))
     if done != count:
         raise ValueError(f"expected {count} bytes, got {done}")
-    if most >= len(levels):
-        raise ValueError(f"expected numbers below {len(levels)}, got {most}")
-    return weights
+    return Weights(cells, np.array(values, dtype=np.float32))
 
 
 def _pieces(compressed: bytes) -> Iterator[bytes]:
@@ -268,11 +277,10 @@ def _pieces(compressed: bytes) -> Iterator[bytes]:
         raise ValueError("expected compressed bytes, got another end")
 
 
-def _old_levels(largest: float) -> Singles:
+def _old_values(largest: float) -> Singles:
     """The values in files that state the largest weight m instead: byte q, with its sign, stands
     for sign(q) (q / 127)^2 m.
     """
     if largest != 0.0 and not (largest >= _SMALLEST and largest == float(np.float32(largest))):
         raise ValueError(f"expected a largest weight of single precision, got {largest}")
-    steps = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)
-    return np.asarray(np.sign(steps) * (steps / _STEPS) ** 2 * largest, dtype=np.float32)
+    return np.asarray(np.sign(_BYTES) * (_BYTES / _STEPS) ** 2 * largest, dtype=np.float32)

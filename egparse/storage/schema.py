@@ -25,8 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
-from egparse.storage.arrays import MAX_BITS, MAX_BYTES, MIN_BITS, decompress_array, unpack_weights
-from egparse.types import Ints, Singles
+from egparse.storage.arrays import (
+    MAX_BITS,
+    MAX_BYTES,
+    MIN_BITS,
+    Weights,
+    decompress_array,
+    unpack_weights,
+)
+from egparse.types import Ints
 
 Sizes = dict[str, int]
 """The sizes that a section has named so far."""
@@ -59,7 +66,7 @@ class Allowance:
     """
 
     ROOM = 80_000_000
-    BYTES_EACH = 16
+    BYTES_EACH = 8
 
     def __init__(self, file_bytes: int) -> None:
         self.total = self.left = self.ROOM + self.BYTES_EACH * file_bytes
@@ -426,7 +433,7 @@ class RowWeights:
 
     size: str
 
-    def read(self, stored: Stored, sizes: Sizes) -> Singles:
+    def read(self, stored: Stored, sizes: Sizes) -> npt.NDArray[np.float32]:
         """The weights in single precision."""
         if isinstance(stored.value, np.ndarray):  # in older files
             return Array("float16", (self.size,)).read(stored, sizes).astype(np.float32)
@@ -440,21 +447,16 @@ class RowWeights:
 class HashedWeights:
     """A table of 2^k weights; see ``arrays``."""
 
-    def read(self, stored: Stored, sizes: Sizes) -> Singles:
+    def read(self, stored: Stored, sizes: Sizes) -> Weights:
         """The weights, (2^k,)."""
-        levels: dict[str, Field] = {"levels": Array("float32", (None,))}
-        parts = Record(
-            {
-                "deflated": _BYTES,
-                "count": Integer(1 << MIN_BITS, 1 << MAX_BITS),
-                **(levels if "levels" in _map(stored) else {"largest": Number()}),
-            }
-        ).read(stored, {})
-        if "levels" in parts and not 0 < len(parts["levels"]) <= 256:
-            raise stored.fault("1 to 256 values", len(parts["levels"]), "levels")
+        kind: dict[str, Field] = {"values": Array("float32", (256,))}
+        if "values" not in _map(stored):  # in older files
+            kind = {"largest": Number()}
+        count = Integer(1 << MIN_BITS, 1 << MAX_BITS)
+        parts = Record({"deflated": _BYTES, **kind, "count": count}).read(stored, {})
         if parts["count"] & (parts["count"] - 1):
             raise stored.fault("a power of two", parts["count"], "count")
-        stored.spend(parts["count"] * np.dtype(np.float32).itemsize)
+        stored.spend(parts["count"])
         try:
             return unpack_weights(parts)
         except ValueError as error:

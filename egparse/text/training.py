@@ -118,19 +118,20 @@ class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
         """How many sentences are not learned from."""
         return {"left_out": self.train.left_out}
 
-    def outcomes(self, predictor: Tokeniser) -> Outcomes[Tokeniser]:
+    def outcomes(self, predictor: Tokeniser) -> Outcomes:
         """The probability of the gold outcome, start or no start, at each place of the development
         part where the tokeniser decides.
         """
         pieces = predictor.pieces(self.dev.text)
         values = predictor.columns(pieces)
         gold = gold_starts(pieces, self.dev)[pieces.links == OPEN] == 1
-        return _outcomes_of_starts(gold, lambda one: one.probabilities(pieces, values))
+        at = predictor.with_temperature
+        return _outcomes_of_starts(gold, lambda one: at(one).probabilities(pieces, values))
 
 
-def _outcomes_of_starts(gold: Mask, starting: Callable[[Any], Floats]) -> Outcomes[Any]:
-    def probabilities(predictor: Any) -> Floats:
-        found = starting(predictor)
+def _outcomes_of_starts(gold: Mask, starting: Callable[[float], Floats]) -> Outcomes:
+    def probabilities(temperature: float) -> Floats:
+        found = starting(temperature)
         return np.where(gold, found, 1.0 - found)
 
     return Outcomes.of_all(np.ones(len(gold), dtype=np.bool_), probabilities)
@@ -209,7 +210,7 @@ class SplitterTask(SequenceTask[Splitter, SplitterConfig]):
         dev = self._dev_with_boundaries
         return _Score(dev, self.config.stop.iterations) if dev else None
 
-    def outcomes(self, predictor: Splitter) -> Outcomes[Splitter]:
+    def outcomes(self, predictor: Splitter) -> Outcomes:
         """The probability of the gold outcome, start or no start, at each word but the first of a
         paragraph, which always starts a sentence.
         """
@@ -218,7 +219,9 @@ class SplitterTask(SequenceTask[Splitter, SplitterConfig]):
         gold = np.concatenate([np.zeros(0, np.bool_), *(text.starts[1:] for text in texts)])
         return _outcomes_of_starts(
             gold,
-            lambda one: np.concatenate([values[1:] for values in one.probabilities(paragraphs)]),
+            lambda one: np.concatenate(
+                [values[1:] for values in predictor.with_temperature(one).probabilities(paragraphs)]
+            ),
         )
 
 
@@ -379,7 +382,7 @@ class ExpanderTask(SequenceTask[Expander, ExpanderConfig]):
             return None
         return lambda expander: score_multiword(tokens, expander.expand(tokens.sentences)).f1
 
-    def outcomes(self, predictor: Expander) -> Outcomes[Expander]:
+    def outcomes(self, predictor: Expander) -> Outcomes:
         """The probability of what was predicted for each token of the development part that has
         several candidates.
         """
@@ -394,8 +397,8 @@ class ExpanderTask(SequenceTask[Expander, ExpanderConfig]):
         decisions = predictor.decisions(tokens.sentences, places)
         predicted = predictor.choose(decisions)
 
-        def probabilities(expander: Expander) -> Floats:
-            return expander.probabilities(decisions, predicted)
+        def probabilities(temperature: float) -> Floats:
+            return predictor.with_temperature(temperature).probabilities(decisions, predicted)
 
         return Outcomes.of_all(predicted == np.array(gold, dtype=np.int32), probabilities)
 

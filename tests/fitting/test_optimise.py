@@ -38,6 +38,9 @@ class Scripted:
             self.primals[self.passes - 1], self.duals[self.passes - 1], self.passes, 1.0
         )
 
+    def standing(self, state: Scripted) -> Certificate | None:
+        return None
+
     def model_weights(self, state: Scripted) -> AbstractContextManager[None]:
         return nullcontext()
 
@@ -91,6 +94,25 @@ def test_far_from_the_optimum_a_stale_score_is_waited_out() -> None:
 def test_a_small_gap_ends_it() -> None:
     best, records = trained([10.0, 5.0, 5.0], None, [1.0, 4.9999, 5.0])
     assert (best.predictor, best.reason, len(records)) == (2, "duality gap at most 0.1 %", 2)
+
+
+class Rising(Scripted):
+    """A learner whose dual is at hand, and whose gaps are a tenth of it at least."""
+
+    def standing(self, state: Scripted) -> Certificate:
+        dual = ([1.0, *self.duals])[self.passes]
+        return Certificate(INF, dual, self.passes, 1.0)
+
+
+def test_the_primal_is_computed_only_where_a_condition_may_be_met() -> None:
+    """That is where the dual hardly rises, and after the last pass."""
+    duals = [10.0, 20.0, 30.0, 30.5, 30.6, 50.0]
+    learner, seen = Rising([1.2 * dual for dual in duals], duals), list[Iteration | Step]()
+    prepared = Prepared(learner, learner.initialise(), lambda state: learner.passes)
+    best = optimise(prepared, StopConfig(iterations=6), None, "upos", seen.append)
+    primals = [event.primal for event in seen if isinstance(event, Iteration)]
+    assert primals == pytest.approx([INF, INF, INF, 36.6, 36.72, 60.0])
+    assert best.record.relative_gap == pytest.approx(0.2)
 
 
 def test_without_development_data_the_last_model_is_kept() -> None:

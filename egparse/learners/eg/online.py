@@ -31,6 +31,7 @@ of the exact one, and may fall below zero, as the Bethe entropy is not concave.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -318,6 +319,11 @@ class OnlineEG(OnlineLearner):
         """
         return float(state.value.sum()) - state.squared_norm / (2 * (c or state.c))
 
+    def standing(self, state: EGState) -> Certificate:
+        """The dual, for the C of the configuration, and the effort."""
+        dual, effort = self.dual(state, self.config.c), state.evaluations / max(1, self.n)
+        return Certificate(math.inf, dual, effort, state.c)
+
     def certificate(self, state: EGState) -> Certificate:
         """Primal, dual and effort, for the C of the configuration, to which annealing decays.
 
@@ -328,9 +334,8 @@ class OnlineEG(OnlineLearner):
         c = self.config.c
         loss, correction = self.sums(state, c)
         dual = self.dual(state, c) + correction
-        return Certificate(
-            loss + state.squared_norm / (2 * c), dual, state.evaluations / max(1, self.n), state.c
-        )
+        primal = loss + state.squared_norm / (2 * c)
+        return self.standing(state)._replace(primal=primal, dual=dual)
 
     def sums(self, state: EGState, c: float) -> tuple[float, float]:
         """The sum of the losses at w = v / c, and that of what the rounding takes from the dual."""
