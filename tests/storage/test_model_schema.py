@@ -339,14 +339,14 @@ def test_keys_of_unknown_values_are_described(tmp_path: Path) -> None:
 
 def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path: Path) -> None:
     def bomb(stored: dict[str, Any], _: object) -> dict[str, Any]:
-        plain = bytes(1 << 25)
+        plain = bytes(1 << 27)
         return {**stored, "count": len(plain), "deflated": zlib.compress(plain, 9)}
 
     text = fault_of(tmp_path, "parser.weights", bomb)
     size = (tmp_path / "m").stat().st_size
     assert text.startswith("parser.weights: expected content that takes at most 8")
     assert size < 1_000_000
-    assert Allowance(size).total < 4 << 25
+    assert Allowance(size).total < 1 << 27
 
 
 @pytest.mark.parametrize("change", [lambda data: data + b"0", lambda data: data[:-1]])
