@@ -18,7 +18,7 @@ from egparse.types import Ints, Longs, UInt64s
 ABSENT = -1
 """The number of a key that is not in the index."""
 
-_LOAD = 2.0  # slots per key: at one half full, a hit probes 1.5 slots and a miss 2.5
+_LOAD = 1.9  # slots per key: at one half full, a hit probes 1.5 slots and a miss 2.5
 _BLOCK = 512  # slots of a block, which has about 200 keys
 _GOLDEN_RATIO = np.uint64(0x9E3779B97F4A7C15)
 
@@ -33,31 +33,36 @@ def slot_of(key: np.uint64, mask: np.uint64) -> np.uint64:
 
 
 @njit
-def _fill(keys: UInt64s, slots: UInt64s) -> None:
+def _fill(keys: UInt64s, values: UInt64s, slots: UInt64s) -> None:
     mask = np.uint64(slots.shape[0] - 1)
     for number in range(keys.shape[0]):
         slot = slot_of(keys[number], mask)
         while slots[slot, 0] != 0:
             slot = (slot + np.uint64(1)) & mask
         slots[slot, 0] = keys[number]
-        slots[slot, 1] = np.uint64(number)
+        slots[slot, 1] = values[number]
+
+
+@njit(inline=True)
+def value_of(key: np.uint64, slots: UInt64s, mask: np.uint64, absent: np.uint64) -> np.uint64:
+    """The value of a key, or what stands for one that is ``absent``."""
+    found = absent
+    if key != 0:
+        slot = slot_of(key, mask)
+        while slots[slot, 0] != 0:
+            if slots[slot, 0] == key:
+                found = slots[slot, 1]
+                break
+            slot = (slot + np.uint64(1)) & mask
+    return found
 
 
 @njit
 def look_up(keys: UInt64s, slots: UInt64s, numbers: Ints) -> None:
     """Write the number of each key, or ``ABSENT``, into ``numbers``; both are (m,)."""
-    mask = np.uint64(slots.shape[0] - 1)
+    mask, absent = np.uint64(slots.shape[0] - 1), np.uint64(0xFFFFFFFF)
     for k in range(keys.shape[0]):
-        key = keys[k]
-        numbers[k] = ABSENT
-        if key == 0:
-            continue
-        slot = slot_of(key, mask)
-        while slots[slot, 0] != 0:
-            if slots[slot, 0] == key:
-                numbers[k] = np.int32(slots[slot, 1])
-                break
-            slot = (slot + np.uint64(1)) & mask
+        numbers[k] = np.int32(np.int64(value_of(keys[k], slots, mask, absent)))
 
 
 class KeyIndex:
@@ -73,8 +78,12 @@ class KeyIndex:
         It is filled on first use: the first kernel of a process takes longer to load than a whole
         model takes to read.
         """
+        return self.with_values(np.arange(len(self.keys), dtype=np.uint64))
+
+    def with_values(self, values: UInt64s) -> UInt64s:
+        """Such a table with other values (keys,) instead of numbers."""
         slots = np.zeros((self.size, 2), dtype=np.uint64)
-        _fill(self.keys, slots)
+        _fill(self.keys, values, slots)
         return slots
 
     def __len__(self) -> int:

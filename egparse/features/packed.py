@@ -387,7 +387,7 @@ def score_words(
     rows: PackedRows, first: int, starts: Ints, candidates: UInt16s, buffer: Floats, scores: Floats
 ) -> None:
     """Score the candidates of the words from ``first`` on, one sentence: ``starts``, ``candidates``
-    and ``scores`` as in ``features.sequence.score_candidates``.
+    and ``scores`` as in ``sequences.scoring.score_words``.
 
     ``buffer`` has room for every label, or part of one, and for a dense row.
     """

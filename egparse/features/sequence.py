@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
-from egparse.types import Floats, Ints, Longs, Singles, UInt16s
+from egparse.types import Ints, Longs, Singles, UInt16s
 
 NEVER = 0
 """As ``full_row_min_count``: no attribute has labels that it was not seen with."""
@@ -162,75 +161,3 @@ class DenseRows(NamedTuple):
         inside = row >= 0
         weights[row[inside], rows.labels[inside]] = rows.weights[inside]
         return cls(numbers, weights)
-
-
-_WORDS = 16
-"""Words whose rows are asked for at a time."""
-
-
-@njit
-def score_candidates(
-    attributes: Ints,
-    rows: WeightRows,
-    dense: DenseRows,
-    starts: Ints,
-    candidates: UInt16s,
-    divided: LabelParts,
-    buffer: Floats,
-    scores: Floats,
-) -> float:
-    """Score the candidate labels of each word of one sentence.
-
-    ``attributes`` is (n, templates), -1 where absent. The candidates of word ``k`` are
-    ``candidates[starts[k]:starts[k + 1]]``, and the same slice of ``scores`` gets their scores.
-    ``buffer`` is scratch space, with a cell for each label or part of ``divided``. ``dense`` has
-    some of the ``rows``; it changes no sum, as it adds the same numbers in the same order, and 0.
-
-    Most rows are not in the cache, and one at a time they would take most of the time. So all
-    bounds and then the first cells of the rows of some words are read before they are added up:
-    none of these reads waits for another. What is returned has no meaning; without it the compiler
-    would leave these reads out.
-    """
-    # taken out of the tuple before the loops: numba counts a reference for each access to a field
-    row_starts, labels, weights = rows.starts, rows.labels, rows.weights
-    part_starts, parts = divided.starts, divided.parts
-    dense_rows, vectors = dense.rows, dense.weights
-    n, n_templates = attributes.shape
-    size = vectors.shape[1]
-    begins = np.empty((_WORDS, n_templates), dtype=np.int32)
-    ends = np.empty((_WORDS, n_templates), dtype=np.int32)
-    seen = 0.0
-    for first in range(0, n, _WORDS):
-        last = min(first + _WORDS, n)
-        for k in range(first, last):
-            for t in range(n_templates):
-                a = attributes[k, t]
-                begins[k - first, t] = row_starts[max(a, 0)]
-                ends[k - first, t] = row_starts[a + 1] if a >= 0 else 0
-                if a >= 0 and dense_rows[a] >= 0:  # the number of its vector, below 0
-                    ends[k - first, t] = -1 - dense_rows[a]
-        if weights.shape[0] > 0:
-            for k in range(last - first):
-                for t in range(n_templates):
-                    place = min(begins[k, t], weights.shape[0] - 1)
-                    seen += weights[place] + labels[place]
-        for k in range(first, last):
-            buffer[:] = 0.0
-            for t in range(n_templates):
-                if ends[k - first, t] < 0:
-                    vector = vectors[-1 - ends[k - first, t]]
-                    for q in range(size):
-                        buffer[q] += vector[q]
-                else:
-                    for r in range(begins[k - first, t], ends[k - first, t]):
-                        buffer[labels[r]] += weights[r]
-            if part_starts.shape[0] == 0:
-                for c in range(starts[k], starts[k + 1]):
-                    scores[c] = buffer[candidates[c]]
-            else:
-                for c in range(starts[k], starts[k + 1]):
-                    score = 0.0
-                    for r in range(part_starts[candidates[c]], part_starts[candidates[c] + 1]):
-                        score += buffer[parts[r]]
-                    scores[c] = score
-    return seen

@@ -213,27 +213,6 @@ def extract_keys(
                 keys[word, t] = _key_of(values, word, first, end, t, columns, offsets, pads)
 
 
-@njit
-def extract_keys_at(
-    words: Longs,
-    values: Ints,
-    starts: Longs,
-    columns: Ints,
-    offsets: Ints,
-    pads: bool,
-    keys: UInt64s,
-) -> None:
-    """The same for some ``words``, ascending, whose keys have shape (words, templates)."""
-    i = 0
-    for k in range(words.shape[0]):
-        while starts[i + 1] <= words[k]:
-            i += 1
-        for t in range(columns.shape[0]):
-            keys[k, t] = _key_of(
-                values, words[k], starts[i], starts[i + 1], t, columns, offsets, pads
-            )
-
-
 @njit(inline=True)
 def _key_of(
     values: Ints,

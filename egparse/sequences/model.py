@@ -15,11 +15,9 @@ import numpy.typing as npt
 from egparse.features.index import KeyIndex
 from egparse.features.sequence import (
     WHOLE_LABELS,
-    DenseRows,
     Division,
     LabelParts,
     WeightRows,
-    score_candidates,
 )
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import (
@@ -28,8 +26,8 @@ from egparse.features.templates import (
     Templates,
     compile_templates,
     extract_keys,
-    extract_keys_at,
 )
+from egparse.sequences.scoring import Cells, Grouped, Weights, group, score_words
 from egparse.storage.arrays import compress_array
 from egparse.storage.schema import (
     FLAG,
@@ -81,6 +79,9 @@ _BLOCK = 1 << 13
 """Words whose features are looked up at a time where few of many are labelled."""
 
 
+_NO_FORMS = np.empty(0, dtype=np.int32)
+
+
 @dataclass(frozen=True)
 class SequenceModel:
     """Weights over (attribute, label) pairs and label bigrams, ``transitions[previous, next]``;
@@ -102,10 +103,6 @@ class SequenceModel:
     temperature: float = 1.0
     divided: LabelParts = WHOLE_LABELS
     classes: UInt16s | None = None
-
-    @cached_property
-    def _dense(self) -> DenseRows:
-        return DenseRows.of(self.rows, self.n_parts)
 
     @property
     def n_labels(self) -> int:
@@ -173,53 +170,73 @@ class SequenceModel:
             np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
         )
 
-    def scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
+    def scores(
+        self, values: Ints, starts: Longs, candidates: Candidates, form_ids: Ints | None = None
+    ) -> Floats:
         """The scores of the candidates of words; 0 for a word with one: no score changes what has
-        no alternative.
+        no alternative. With ``form_ids`` words of the same number have the same form.
         """
-        keys = keys_of(self.templates, values, starts)
-        keys[np.diff(candidates.starts) == 1] = 0
-        return self.score(keys, candidates)
+        words = (np.diff(candidates.starts) > 1).nonzero()[0]
+        scores = np.zeros(len(candidates.labels))
+        self._score(words, words, values, starts, candidates, form_ids, scores)
+        return scores
 
     def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
         the memory.
         """
-        templates, places = self.templates, candidates.starts
         scores = np.empty(len(candidates.labels))
+        items = np.arange(len(rows))
         for first in range(0, len(rows), _BLOCK):
-            some = rows[first : first + _BLOCK]
-            last = first + len(some)
-            keys = np.empty((len(some), len(templates.texts)), dtype=np.uint64)
-            extract_keys_at(
-                some, values, starts, templates.columns, templates.offsets, templates.pads, keys
-            )
-            block = slice(places[first], places[last])
-            scores[block] = self.score(
-                keys, Candidates(candidates.labels[block], places[first : last + 1] - places[first])
-            )
+            block = slice(first, first + _BLOCK)
+            self._score(rows[block], items[block], values, starts, candidates, None, scores)
         return scores
 
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The score of each candidate by itself, without bigrams, also where there is just one."""
-        return self.score(keys_of(self.templates, values, starts), candidates)
+        return self.scores_at(np.arange(len(values)), values, starts, candidates)
 
-    def score(self, keys: UInt64s, candidates: Candidates) -> Floats:
-        """The scores of the candidates of words, from the keys of their attributes, shape (words,
-        templates).
+    def _score(
+        self,
+        words: Longs,
+        items: Longs,
+        values: Ints,
+        starts: Longs,
+        candidates: Candidates,
+        form_ids: Ints | None,
+        scores: Floats,
+    ) -> None:
+        """Score the candidates of ``words``, ascending; word ``words[k]`` has those of the item
+        ``items[k]``.
         """
-        scores = np.empty(len(candidates.labels))
-        score_candidates(
-            self.index.numbers(keys),
-            self.rows,
-            self._dense,
-            candidates.starts.astype(np.int32),
-            candidates.labels,
-            self.divided,
-            np.zeros(self.n_parts),
+        score_words(
+            words,
+            values,
+            starts,
+            _NO_FORMS if form_ids is None else form_ids,
+            self._cells,
+            self._ungrouped if form_ids is None else self._grouped,
+            self._weights,
+            items,
+            candidates,
             scores,
         )
-        return scores
+
+    @cached_property
+    def _cells(self) -> Cells:
+        return Cells(self.templates.columns, self.templates.offsets, self.templates.pads)
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights.of(self.index, self.rows, self.divided, self.n_parts)
+
+    @cached_property
+    def _grouped(self) -> Grouped:
+        return group(self.templates.texts, self.n_parts)
+
+    @cached_property
+    def _ungrouped(self) -> Grouped:
+        return group(self.templates.texts)
 
     def allows(self, labels: Ints, starts: Longs) -> Mask:
         """Whether each sentence's label sequence has no forbidden bigram or first label."""

@@ -10,6 +10,7 @@ from full_rows import full_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from sequences.scored import scored
 
 from egparse.features.packed import (
     add_words,
@@ -20,9 +21,7 @@ from egparse.features.packed import (
 )
 from egparse.features.sequence import (
     WHOLE_LABELS,
-    DenseRows,
     WeightRows,
-    score_candidates,
     supported_rows,
 )
 
@@ -105,25 +104,10 @@ def test_scores_and_changes_are_those_of_matrices(words: Drawn, observed: bool) 
     unpack(packed, placement, rows)
     np.testing.assert_array_equal(words.table(rows), expected[: ATTRIBUTES + 1])
     scores = np.empty(words.size)
-    found = []
-    none = DenseRows(
-        np.full(len(rows.starts) - 1, -1, dtype=np.int32),
-        np.empty((0, words.n_labels), dtype=np.float32),
+    found = scored(
+        words.attributes, rows, WHOLE_LABELS, words.n_labels, words.starts, words.candidates
     )
-    for dense in (DenseRows.of(rows, words.n_labels), none):
-        score_candidates(
-            words.attributes,
-            rows,
-            dense,
-            words.starts,
-            words.candidates,
-            WHOLE_LABELS,
-            buffer,
-            scores,
-        )
-        np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)
-        found.append(scores.copy())
-    np.testing.assert_array_equal(*found)
+    np.testing.assert_allclose(found, words.scores(expected), atol=1e-12)
     score_words(packed, 0, words.starts, words.candidates, buffer, scores)
     np.testing.assert_allclose(scores, words.scores(expected), atol=1e-12)
 

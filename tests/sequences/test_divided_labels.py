@@ -14,17 +14,16 @@ from learners.passes import passes
 from properties import examples
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from sequences.scored import scored
 
 from egparse.errors import ConfigError
 from egparse.features.packed import pack, parts_that_differ, place, score_words
 from egparse.features.sequence import (
     NEVER,
-    DenseRows,
     Division,
     LabelParts,
     WeightRows,
     rows_of,
-    score_candidates,
     supported_part_rows,
 )
 from egparse.learners.eg.online import EGConfig, OnlineEG
@@ -219,17 +218,7 @@ def test_a_model_scores_as_its_training_problem_does(chain: Chain, seed: int) ->
     weights = random.integers(-8, 9, size=len(chain.pairs)).astype(np.float32) / 4
     rows = chain.rows._replace(weights=weights)
     starts = chain.candidate_starts.astype(np.int32)
-    scores, buffer = np.empty(len(chain.candidates)), np.zeros(chain.n_parts)
-    score_candidates(
-        chain.attributes,
-        rows,
-        DenseRows.of(rows, chain.n_parts),
-        starts,
-        chain.candidates,
-        chain.divided,
-        buffer,
-        scores,
-    )
+    scores = scored(chain.attributes, rows, chain.divided, chain.n_parts, starts, chain.candidates)
     value = dict(zip(chain.pairs, weights.tolist(), strict=True))
     expected = [
         sum(value.get((int(a), int(p)), 0.0) for a in chain.attributes[k] for p in chain.parts[one])

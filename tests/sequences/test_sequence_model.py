@@ -107,3 +107,22 @@ def test_a_threshold_of_zero_changes_no_prediction() -> None:
     np.testing.assert_array_equal(
         tagger.choose(words), every.choose(scores, words.starts, candidates)
     )
+
+
+@pytest.mark.parametrize("pads", [True, False])
+@pytest.mark.parametrize("layer", ["upos", "spans"])
+def test_sums_by_form_change_no_score(layer: str, pads: bool) -> None:
+    """Templates of one form are summed once for each form of a batch, the others at each word."""
+    tagger, columns = quick_model().components.of_layer(layer), quick_model().columns
+    words = columns.words([sentence.forms for sentence in sample("test")])
+    templates = tagger.model.templates._replace(pads=pads)
+    model = replace(tagger.model, templates=templates)
+    assert set(model._grouped.offsets.tolist()) >= {-1, 0, 1}
+    for candidates in (
+        candidates_of(words, tagger.dictionary, model.n_labels),
+        all_labels(words.n_words, model.n_labels),
+    ):
+        np.testing.assert_array_equal(
+            model.scores(words.values, words.starts, candidates, words.form_ids),
+            model.scores(words.values, words.starts, candidates),
+        )

@@ -1,0 +1,379 @@
+"""Scores of the candidate labels of words: their attributes are looked up, and rows of weights are
+added up.
+
+About half of the templates of a tagger depend on the form of one word alone: affixes, shape and
+classes of the word, or of its neighbour. Their rows are summed once for each form of a batch, for
+each place that the form may have beside a word. Weights of a model file are of half precision, and
+a double holds their sums without rounding: no score depends on the order of summation.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from egparse.classes.tables import parse_column
+from egparse.compilation import njit
+from egparse.features.forms import OBSERVABLES
+from egparse.features.index import KeyIndex, slot_of, value_of
+from egparse.features.sequence import DenseRows, LabelParts, WeightRows
+from egparse.features.tag_dictionary import Candidates
+from egparse.features.templates import MAX_CELLS, TEMPLATE_SHIFT, VALUE_BITS, read_template
+from egparse.features.vocabulary import BOUNDARY, UNKNOWN
+from egparse.types import Floats, Ints, Longs, Singles, UInt16s, UInt32s, UInt64s
+
+_WORDS = 16
+"""Words whose rows are asked for at a time."""
+
+_MOST_PARTS = 1 << 10
+"""Where labels have more parts, the sums of a batch would take too much memory."""
+
+_LENGTH_BITS = 24
+_LENGTH = (1 << _LENGTH_BITS) - 1
+_VECTOR = 1 << 63
+
+_FEW = 6
+"""Long rows are read at the candidates alone if there are so many times as many labels: adding a
+vector takes as long as reading a sixth of its elements one by one.
+"""
+
+
+class Grouped(NamedTuple):
+    """Templates in groups: those of group g depend on the form ``offsets[g]`` words after the word
+    at hand alone, and are ``of_forms[bounds[g]:bounds[g + 1]]``; ``others`` do not.
+    """
+
+    offsets: Longs
+    bounds: Longs
+    of_forms: Longs
+    others: Longs
+
+
+def group(texts: Sequence[str], n_parts: int | None = None) -> Grouped:
+    """The groups of some templates where labels have so many parts; without them there is none. A
+    group has several templates: one row is as quickly added as a sum.
+    """
+    by_form = n_parts is not None and n_parts <= _MOST_PARTS
+    groups: defaultdict[int, list[int]] = defaultdict(list)
+    others: list[int] = []
+    for t, text in enumerate(texts):
+        cells = read_template(text)
+        offsets = {cell.offset for cell in cells} or {0}
+        of_form = all(one.of_item in OBSERVABLES or parse_column(one.of_item) for one in cells)
+        (groups[offsets.pop()] if by_form and of_form and len(offsets) == 1 else others).append(t)
+    kept = {offset: found for offset, found in groups.items() if len(found) > 1}
+    others += [t for offset, found in groups.items() if offset not in kept for t in found]
+    return Grouped(
+        np.array([*kept], dtype=np.int64),
+        np.cumsum([0, *map(len, kept.values())], dtype=np.int64),
+        np.array([t for found in kept.values() for t in found], dtype=np.int64),
+        np.array(sorted(others), dtype=np.int64),
+    )
+
+
+class Cells(NamedTuple):
+    """The cells of templates, see ``Templates``."""
+
+    columns: Ints
+    offsets: Ints
+    pads: bool
+
+
+class Weights(NamedTuple):
+    """Rows of weights by the keys of their attributes, each as close to its key as can be: rows are
+    not in the cache, and every detour waits for memory.
+
+    ``slots`` is the table of a ``KeyIndex`` whose values say where the cells of a row are:
+    ``begin << _LENGTH_BITS | length``, or for a long row, which is laid out as a vector, its number
+    and ``_VECTOR``. Cell r has the weight ``values[r]`` of ``labels[r]``, which stand side by side.
+    """
+
+    slots: UInt64s
+    labels: UInt32s
+    values: Singles
+    vectors: Singles
+    divided: LabelParts
+
+    @classmethod
+    def of(cls, index: KeyIndex, rows: WeightRows, divided: LabelParts, n_parts: int) -> Weights:
+        """The rows of an index, over the parts of labels."""
+        dense, sizes = DenseRows.of(rows, n_parts), np.diff(rows.starts)
+        places = rows.starts[:-1].astype(np.uint64) << np.uint64(_LENGTH_BITS)
+        places |= sizes.astype(np.uint64)
+        long = dense.rows >= 0
+        places[long] = dense.rows[long].astype(np.uint64) | np.uint64(_VECTOR)
+        cells = np.empty((len(rows.labels) + 1, 2), dtype=np.int32)  # one at least, to be read
+        cells[:-1, 0] = rows.labels
+        cells[:-1, 1] = rows.weights.view(np.int32)
+        cells[-1] = 0
+        return cls(
+            index.with_values(places),
+            cells.view(np.uint32)[:, 0],
+            cells.view(np.float32)[:, 1],
+            dense.weights,
+            divided,
+        )
+
+
+@njit
+def score_words(
+    words: Longs,
+    values: Ints,
+    starts: Longs,
+    form_ids: Ints,
+    cells: Cells,
+    grouped: Grouped,
+    weights: Weights,
+    items: Longs,
+    candidates: Candidates,
+    scores: Floats,
+) -> float:
+    """Score the candidate labels of some ``words``, ascending: word ``words[k]`` has those of
+    ``items[k]``, and the same slice of ``scores`` gets their scores.
+
+    ``values[word, column]`` holds the columns of consecutive sentences; sentence ``i`` has the
+    words ``starts[i]`` up to ``starts[i + 1]``. Words of equal ``form_ids`` have equal forms.
+    """
+    n_groups, size = grouped.offsets.shape[0], weights.vectors.shape[1]
+    places = np.empty((words.shape[0], n_groups), dtype=np.int32)
+    sums = np.empty((0, n_groups, size))
+    seen = 0.0
+    if n_groups:
+        forms = np.empty(values.shape[0], dtype=np.int32)
+        first = np.empty(values.shape[0] + 1, dtype=np.int64)
+        n_forms = _number_forms(form_ids, forms, first)
+        sums = np.zeros((n_forms + 1, n_groups, size))
+        seen += _sum_forms(first[:n_forms], values, cells, grouped, weights, sums)
+        _find_places(words, starts, forms, grouped.offsets, places)
+    found = np.empty((words.shape[0], grouped.others.shape[0]), dtype=np.uint64)
+    seen += _find_rows(words, values, starts, cells, grouped.others, weights.slots, found)
+    return seen + score_candidates(
+        items, found, weights, places, sums, candidates.starts, candidates.labels, scores
+    )
+
+
+@njit
+def _number_forms(form_ids: Ints, forms: Ints, first: Longs) -> int:
+    """Number the forms of words in order of appearance; ``first`` gets the first word of each, and
+    what is returned is how many there are.
+    """
+    highest = -1
+    for k in range(form_ids.shape[0]):
+        highest = max(highest, form_ids[k])
+    numbers = np.full(highest + 1, -1, dtype=np.int32)
+    n_forms = 0
+    for k in range(form_ids.shape[0]):
+        if numbers[form_ids[k]] < 0:
+            numbers[form_ids[k]] = n_forms
+            first[n_forms] = k
+            n_forms += 1
+        forms[k] = numbers[form_ids[k]]
+    return n_forms
+
+
+@njit
+def _find_places(words: Longs, starts: Longs, forms: Ints, offsets: Longs, places: Ints) -> None:
+    """Write which form stands ``offsets[g]`` words after each of some ``words``, ascending, -1
+    where there is none, to ``places`` (words, groups).
+    """
+    i = 0
+    for k in range(words.shape[0]):
+        while starts[i + 1] <= words[k]:
+            i += 1
+        for g in range(offsets.shape[0]):
+            position = words[k] + offsets[g]
+            inside = starts[i] <= position < starts[i + 1]
+            places[k, g] = forms[position] if inside else -1
+
+
+@njit
+def _sum_forms(
+    first: Longs, values: Ints, cells: Cells, grouped: Grouped, weights: Weights, sums: Floats
+) -> float:
+    """Write the sum of the rows of group g at form f to ``sums[f, g]`` (parts,), from the ``first``
+    word of each form; the last f stands for no word.
+    """
+    n_forms, chosen, bounds = first.shape[0], grouped.of_forms, grouped.bounds
+    found = np.empty((n_forms + 1, chosen.shape[0]), dtype=np.uint64)
+    alone = Cells(cells.columns, np.zeros_like(cells.offsets), cells.pads)
+    whole = np.array([0, values.shape[0]])
+    seen = 0.0 + _find_rows(first, values, whole, alone, chosen, weights.slots, found[:n_forms])
+    beyond = np.full((1, values.shape[1]), BOUNDARY if cells.pads else UNKNOWN, dtype=np.int32)
+    nothing, one = np.zeros(1, dtype=np.int64), np.array([0, 1])
+    _find_rows(nothing, beyond, one, alone, chosen, weights.slots, found[n_forms:])
+    labels, values_of = weights.labels, weights.values
+    vectors = weights.vectors
+    size = vectors.shape[1]
+    for block in range(0, n_forms + 1, _WORDS):
+        some = found[block : block + _WORDS]
+        seen += _ask_for(some, weights)
+        for k in range(some.shape[0]):
+            for g in range(bounds.shape[0] - 1):
+                total = sums[block + k, g]
+                for j in range(bounds[g], bounds[g + 1]):
+                    place = some[k, j]
+                    if place >= np.uint64(_VECTOR):
+                        vector = vectors[place ^ np.uint64(_VECTOR)]
+                        for q in range(size):
+                            total[q] += vector[q]
+                    else:
+                        begin = np.int64(place >> np.uint64(_LENGTH_BITS))
+                        for r in range(begin, begin + np.int64(place & np.uint64(_LENGTH))):
+                            total[labels[r]] += values_of[r]
+    return seen
+
+
+@njit
+def _find_rows(
+    words: Longs,
+    values: Ints,
+    starts: Longs,
+    cells: Cells,
+    chosen: Longs,
+    slots: UInt64s,
+    found: UInt64s,
+) -> np.uint64:
+    """Write where the row of each of the ``chosen`` templates at some ``words``, ascending, is
+    (see ``Weights``) to ``found`` (words, chosen), 0, an empty row, where there is none.
+
+    What is returned has no meaning, see ``_ask_for``.
+    """
+    columns, offsets = cells.columns, cells.offsets
+    n_chosen, n_columns = chosen.shape[0], values.shape[1]
+    mask = np.uint64(slots.shape[0] - 1)
+    # the values around a word in one row, so that keys are made without a branch
+    around = np.zeros(n_chosen * MAX_CELLS, dtype=np.int64)  # the distinct offsets
+    n_around = 0
+    places = np.full((n_chosen, MAX_CELLS), around.shape[0] * n_columns, dtype=np.uint64)
+    unused = np.ones((n_chosen, MAX_CELLS), dtype=np.bool_)
+    for j in range(n_chosen):
+        for c in range(MAX_CELLS):
+            column, offset = columns[chosen[j], c], offsets[chosen[j], c]
+            if column < 0:
+                continue
+            at = 0
+            while at < n_around and around[at] != offset:
+                at += 1
+            if at == n_around:
+                around[at] = offset
+                n_around += 1
+            places[j, c] = at * n_columns + column
+            unused[j, c] = False
+    window = np.zeros(around.shape[0] * n_columns + 1, dtype=np.int32)
+    keys = np.empty(n_chosen, dtype=np.uint64)
+    beyond = np.int32(BOUNDARY if cells.pads else UNKNOWN)
+    seen = np.uint64(0)
+    i = 0
+    for k in range(words.shape[0]):
+        while starts[i + 1] <= words[k]:
+            i += 1
+        for at in range(n_around):
+            row = window[at * n_columns : (at + 1) * n_columns]
+            if starts[i] <= words[k] + around[at] < starts[i + 1]:
+                row[:] = values[words[k] + around[at]]
+            else:
+                row[:] = beyond
+        for j in range(n_chosen):
+            key = np.uint64(chosen[j] + 1) << np.uint64(TEMPLATE_SHIFT)
+            known = True
+            for c in range(MAX_CELLS):
+                value = window[places[j, c]]
+                known &= (value != UNKNOWN) | unused[j, c]
+                key |= np.uint64(value) << np.uint64(c * VALUE_BITS)
+            keys[j] = key * np.uint64(known)
+        for j in range(n_chosen):
+            seen += slots[slot_of(keys[j], mask), 0]
+        for j in range(n_chosen):
+            found[k, j] = value_of(keys[j], slots, mask, np.uint64(0))
+    return seen
+
+
+@njit
+def _ask_for(found: UInt64s, weights: Weights) -> float:
+    """Read the first cell of each row.
+
+    Most rows are not in the cache, and one at a time they would take most of the time. Those of
+    some words are read before they are added up: none of these reads waits for another. What is
+    returned has no meaning; without it the compiler would leave these reads out.
+    """
+    # taken out of the tuple before the loops: numba counts a reference for each access to a field
+    values, vectors = weights.values, weights.vectors
+    seen = 0.0
+    for k in range(found.shape[0]):
+        for t in range(found.shape[1]):
+            place = found[k, t]
+            if place >= np.uint64(_VECTOR):
+                seen += vectors[place ^ np.uint64(_VECTOR), 0]
+            else:
+                seen += values[place >> np.uint64(_LENGTH_BITS)]
+    return seen
+
+
+@njit
+def score_candidates(
+    items: Longs,
+    found: UInt64s,
+    weights: Weights,
+    places: Ints,
+    sums: Floats,
+    starts: Longs,
+    candidates: UInt16s,
+    scores: Floats,
+) -> float:
+    """Score the candidates ``candidates[starts[items[k]]:starts[items[k] + 1]]`` of each item,
+    from the rows ``found`` (items, templates) and from ``sums[places[k, g], g]``
+    for each group g of templates. What is returned has no meaning, see ``_ask_for``.
+    """
+    labels, values = weights.labels, weights.values
+    part_starts, parts = weights.divided.starts, weights.divided.parts
+    vectors = weights.vectors
+    n, n_templates = found.shape
+    n_groups, size = places.shape[1], vectors.shape[1]
+    whole = part_starts.shape[0] == 0
+    buffer = np.empty(size)
+    read = np.empty(n_templates, dtype=np.int64)
+    seen = 0.0
+    for first in range(0, n, _WORDS):
+        last = min(first + _WORDS, n)
+        seen += _ask_for(found[first:last], weights)
+        for k in range(first, last):
+            begin, end = starts[items[k]], starts[items[k] + 1]
+            few = (end - begin) * _FEW < size
+            n_read = 0
+            buffer[:] = 0.0
+            if not few:
+                for g in range(n_groups):
+                    total = sums[places[k, g], g]
+                    for q in range(size):
+                        buffer[q] += total[q]
+            for t in range(n_templates):
+                place = found[k, t]
+                if place < np.uint64(_VECTOR):
+                    cell = np.int64(place >> np.uint64(_LENGTH_BITS))
+                    for r in range(cell, cell + np.int64(place & np.uint64(_LENGTH))):
+                        buffer[labels[r]] += values[r]
+                elif few:
+                    read[n_read] = np.int64(place ^ np.uint64(_VECTOR))
+                    n_read += 1
+                else:
+                    vector = vectors[place ^ np.uint64(_VECTOR)]
+                    for q in range(size):
+                        buffer[q] += vector[q]
+            for c in range(begin, end):
+                label = np.int64(candidates[c])
+                score = 0.0
+                for r in range(
+                    0 if whole else part_starts[label], 1 if whole else part_starts[label + 1]
+                ):
+                    part = label if whole else np.int64(parts[r])
+                    score += buffer[part]
+                    if few:
+                        for g in range(n_groups):
+                            score += sums[places[k, g], g, part]
+                        for j in range(n_read):
+                            score += vectors[read[j], part]
+                scores[c] = score
+    return seen
