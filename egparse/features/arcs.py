@@ -32,6 +32,8 @@ from egparse.features.hashing import (
     direction_code,
     index_shift,
     mix,
+    sum_weights,
+    weight_at,
     weight_index,
 )
 from egparse.features.sentence_context import N_BETWEEN
@@ -41,6 +43,7 @@ from egparse.features.templates import (
     read_ends,
     wordless_first,
 )
+from egparse.storage.arrays import Weights
 from egparse.types import Floats, Ints, Shorts, Singles, UInt8s, UInt32s, UInt64s
 
 MAX_TEMPLATES = 256
@@ -205,69 +208,87 @@ def encode_sentence(values: Ints, templates: ArcTemplates) -> ArcCodes:
     return codes
 
 
-@njit(inline=True)
-def _arc_features(
-    head_codes: UInt64s,
-    dependent_codes: UInt64s,
-    tags: Ints,
-    before: Shorts,
-    head_sides: Ints,
-    dependent_sides: Ints,
-    n_with_length: int,
-    head: int,
-    dependent: int,
-    shift: np.uint64,
-    indices: UInt32s,
-) -> int:
-    """Write the indices of the weights of one arc's features; returns how many there are.
+@njit
+def _put_features(
+    codes: ArcCodes, templates: ArcTemplates, arcs: Shorts, shift: np.uint64, indices: UInt32s
+) -> None:
+    """Write the indices of the weights of some arcs' features: ``indices[f, r]`` is that of feature
+    f of arc r, and the last row has the number of features of each arc.
 
-    An index combined (exclusive or) with a number below 16 stays in the same block of 16 weights:
-    1 to 8 are the bins of the length, 13 to 15 stand for 1, 2 or more words of one tag in between.
+    Template by template, because a loop over arcs neither waits for one product before the next nor
+    reads the template again. An index combined (exclusive or) with a number below 16 stays in the
+    same block of 16 weights: 1 to 8 are the bins of the length, 13 to 15 stand for 1, 2 or more
+    words of one tag in between.
     """
-    rightward = head < dependent
-    direction = direction_code(head, dependent)
-    distance = dependent - head if rightward else head - dependent
-    length = np.uint32(LENGTH_BINS[distance] if distance < 16 else 8)
-    n_templates = head_sides.shape[0]
-    head_row, dependent_row = head_codes[head], dependent_codes[dependent]
+    # arrays are taken out of their tuples before the loops: numba counts a reference for each
+    # access to a field; and unsigned indices spare it the test for negative ones
+    head_codes, dependent_codes = codes.head.reshape(-1), codes.dependent.reshape(-1)
+    tags, before = codes.tags, codes.before
+    head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
+    n_templates, n_with_length = head_sides.shape[0], templates.n_with_length
+    n_arcs = arcs.shape[0]
+    ends = np.empty((3, n_arcs), dtype=np.uint64)
+    heads, dependents, directions = ends[0], ends[1], ends[2]
+    lengths = np.empty(n_arcs, dtype=np.uint32)
+    for r in range(n_arcs):
+        head, dependent = int(arcs[r, 0]), int(arcs[r, 1])
+        distance = abs(head - dependent)
+        heads[r] = np.uint64(head * codes.head.shape[1])
+        dependents[r] = np.uint64(dependent * codes.dependent.shape[1])
+        directions[r] = direction_code(head, dependent)
+        lengths[r] = np.uint32(LENGTH_BINS[distance] if distance < 16 else 8)
     for t in range(n_templates):
-        # unsigned indices spare numba the test for negative ones
-        base = head_row[np.uint32(head_sides[t])] ^ dependent_row[np.uint32(dependent_sides[t])]
-        index = weight_index(((base ^ np.uint64(t)) * MIXER) ^ direction, shift)
-        indices[t] = index
-        if t < n_with_length:
-            indices[n_templates + t] = index ^ length
-    count: int = n_templates + n_with_length
-    fine = head_row[head_sides[0]] ^ dependent_row[dependent_sides[0]]
-    fine = (fine * np.uint64(0x94D049BB133111EB)) ^ direction
-    coarse = head_row[head_sides[1]] ^ dependent_row[dependent_sides[1]]
-    coarse = (coarse * np.uint64(0xBF58476D1CE4E5B9)) ^ direction
-    shape = coarse  # the pair of tags and the set of tags in between
-    same_head, same_dependent = 0, 0  # words in between with the tag of the head, the dependent
-    if distance > 1:
-        first = before[head if rightward else dependent]
-        last = before[dependent - 1 if rightward else head - 1]
-        for b in range(first.shape[0]):
-            between = last[b] - first[b]
-            if between > 0:
-                tag = np.uint64(b + 1) * np.uint64(0xD6E8FEB86659FD93)
-                index = weight_index(coarse ^ tag, shift)
-                indices[count] = weight_index(fine ^ tag, shift)
-                indices[count + 1] = index ^ length
-                indices[count + 2] = index ^ np.uint32(12 + min(between, 3))
-                count += 3
-                shape = mix(shape, tag, _FOLD)
-        same_head = min(last[tags[head]] - first[tags[head]], 3)
-        same_dependent = min(last[tags[dependent]] - first[tags[dependent]], 3)
-    same = np.uint64(4 * same_head + same_dependent + 1) * np.uint64(0xC4CEB9FE1A85EC53)
-    indices[count] = weight_index(coarse ^ same, shift)
-    indices[count + 1] = weight_index(fine ^ same, shift)
-    indices[count + 2] = weight_index(shape, shift)
-    return count + 3
+        number, row = np.uint64(t), indices[t]
+        head_side, dependent_side = np.uint64(head_sides[t]), np.uint64(dependent_sides[t])
+        for r in range(n_arcs):
+            code = head_codes[heads[r] + head_side] ^ number
+            code ^= dependent_codes[dependents[r] + dependent_side]
+            row[r] = weight_index((code * MIXER) ^ directions[r], shift)
+    for t in range(n_with_length):
+        row, plain = indices[n_templates + t], indices[t]
+        for r in range(n_arcs):
+            row[r] = plain[r] ^ lengths[r]
+    for r in range(n_arcs):
+        head, dependent = int(arcs[r, 0]), int(arcs[r, 1])
+        length, direction = lengths[r], directions[r]
+        fine = head_codes[heads[r] + np.uint64(head_sides[0])]
+        fine ^= dependent_codes[dependents[r] + np.uint64(dependent_sides[0])]
+        fine = (fine * np.uint64(0x94D049BB133111EB)) ^ direction
+        coarse = head_codes[heads[r] + np.uint64(head_sides[1])]
+        coarse ^= dependent_codes[dependents[r] + np.uint64(dependent_sides[1])]
+        coarse = (coarse * np.uint64(0xBF58476D1CE4E5B9)) ^ direction
+        shape = coarse  # the pair of tags and the set of tags in between
+        same_head, same_dependent = 0, 0  # words in between with the tag of the head, the dependent
+        f: int = n_templates + n_with_length
+        if abs(head - dependent) > 1:
+            first, last = before[min(head, dependent)], before[max(head, dependent) - 1]
+            for b in range(first.shape[0]):
+                between = last[b] - first[b]
+                if between > 0:
+                    tag = np.uint64(b + 1) * np.uint64(0xD6E8FEB86659FD93)
+                    index = weight_index(coarse ^ tag, shift)
+                    indices[f, r] = weight_index(fine ^ tag, shift)
+                    indices[f + 1, r] = index ^ length
+                    indices[f + 2, r] = index ^ np.uint32(12 + min(between, 3))
+                    f += 3
+                    shape = mix(shape, tag, _FOLD)
+            same_head = min(last[tags[head]] - first[tags[head]], 3)
+            same_dependent = min(last[tags[dependent]] - first[tags[dependent]], 3)
+        same = np.uint64(4 * same_head + same_dependent + 1) * np.uint64(0xC4CEB9FE1A85EC53)
+        indices[f, r] = weight_index(coarse ^ same, shift)
+        indices[f + 1, r] = weight_index(fine ^ same, shift)
+        indices[f + 2, r] = weight_index(shape, shift)
+        indices[-1, r] = f + 3
 
 
-# Arrays are taken out of their tuples before the loops: numba counts a reference for each access to
-# a field.
+@njit
+def _rows_for(templates: ArcTemplates, places: UInt32s) -> UInt32s:
+    """The buffer as rows of indices, one for each feature that an arc may have and one for their
+    number; as long as there is room.
+    """
+    n_features = templates.head_sides.shape[0] + templates.n_with_length + 3 * N_BETWEEN + 3
+    n_arcs = places.shape[0] // (n_features + 1)
+    return places[: (n_features + 1) * n_arcs].reshape((n_features + 1, n_arcs))
 
 
 @njit
@@ -275,41 +296,28 @@ def score_arcs(
     codes: ArcCodes,
     templates: ArcTemplates,
     arcs: Shorts,
-    weights: Singles,
-    indices: UInt32s,
+    weights: Weights,
+    places: UInt32s,
     scores: Floats,
 ) -> None:
     """Write the score of each arc ``arcs[r] = (head, dependent)`` of one sentence to ``scores[r]``.
 
-    ``weights`` is (2^bits,); ``indices`` is a buffer with room for the features of one arc.
+    ``places`` is a buffer for the indices of some arcs.
     """
-    shift = index_shift(weights)
-    head_codes, dependent_codes = codes.head, codes.dependent
-    tags, before = codes.tags, codes.before
-    head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
-    n_with_length = templates.n_with_length
-    for r in range(arcs.shape[0]):
-        count = _arc_features(
-            head_codes,
-            dependent_codes,
-            tags,
-            before,
-            head_sides,
-            dependent_sides,
-            n_with_length,
-            int(arcs[r, 0]),
-            int(arcs[r, 1]),
-            shift,
-            indices,
-        )
-        # the loop of hashing.sum_weights: inlined by numba it makes this kernel a tenth slower
-        even, odd = np.float32(0.0), np.float32(0.0)
-        for f in range(0, count - 1, 2):
-            even += weights[indices[f]]
-            odd += weights[indices[f + 1]]
-        if count % 2:
-            even += weights[indices[count - 1]]
-        scores[r] = even + odd
+    cells, values = weights.cells, weights.values
+    shift, indices = index_shift(cells), _rows_for(templates, places)
+    n_of_all = templates.head_sides.shape[0] + templates.n_with_length
+    room = np.empty(2 * indices.shape[1], dtype=np.float32)
+    for start in range(0, arcs.shape[0], indices.shape[1]):
+        some = arcs[start : start + indices.shape[1]]
+        n = some.shape[0]
+        sums = room[: 2 * n].reshape((2, n))
+        _put_features(codes, templates, some, shift, indices)
+        sum_weights(cells, values, indices, n_of_all, sums)
+        for r in range(n):
+            for f in range(n_of_all, indices[-1, r]):
+                sums[f % 2, r] += weight_at(cells, values, indices[f, r])
+            scores[start + r] = sums[0, r] + sums[1, r]
 
 
 @njit
@@ -319,37 +327,27 @@ def add_arcs(
     arcs: Shorts,
     changes: Floats,
     weights: Singles,
-    indices: UInt32s,
+    places: UInt32s,
 ) -> float:
     """Add ``changes[r]`` times the features of arc r to the weights; buffers as in ``score_arcs``.
 
     Returns the change of the squared norm of the weights, exact for the weights as stored.
     """
-    shift = index_shift(weights)
-    head_codes, dependent_codes = codes.head, codes.dependent
-    tags, before = codes.tags, codes.before
-    head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
-    n_with_length = templates.n_with_length
-    norm_change = 0.0
+    shift, indices = index_shift(weights), _rows_for(templates, places)
+    some = np.empty((indices.shape[1], 2), dtype=np.int16)
+    of_some = np.empty(indices.shape[1], dtype=np.float32)
+    norm_change, n = 0.0, 0
     for r in range(arcs.shape[0]):
         change = np.float32(changes[r])
-        if change == 0.0:
-            continue
-        count = _arc_features(
-            head_codes,
-            dependent_codes,
-            tags,
-            before,
-            head_sides,
-            dependent_sides,
-            n_with_length,
-            int(arcs[r, 0]),
-            int(arcs[r, 1]),
-            shift,
-            indices,
-        )
-        for f in range(count):
-            norm_change += change_weight(weights, indices[f], change)
+        if change != 0.0:
+            some[n, 0], some[n, 1], of_some[n] = arcs[r, 0], arcs[r, 1], change
+            n += 1
+        if n == some.shape[0] or r == arcs.shape[0] - 1:
+            _put_features(codes, templates, some[:n], shift, indices)
+            for k in range(n):
+                for f in range(indices[-1, k]):
+                    norm_change += change_weight(weights, indices[f, k], of_some[k])
+            n = 0
     return norm_change
 
 
@@ -373,35 +371,13 @@ def _label_index(line: np.uint32, rank: np.uint32) -> np.uint32:
 
 
 @njit
-def visit_labels(
-    codes: ArcCodes,
-    templates: ArcTemplates,
-    arcs: Shorts,
-    candidates: ArcLabels,
-    weights: Singles,
-    values: Floats,
-    is_change: bool,
-) -> float:
-    """Add the score of each labelled arc to ``values`` (labels,), or, with ``is_change``, add each
-    value times the features of its labelled arc to the weights.
-
-    Returns the change of the squared norm of the weights, exact for the weights as stored.
-    """
-    # Scoring and changing share one kernel because they share the walk over arcs and templates; the
-    # branch inside the loop over templates is predicted always.
-    shift = index_shift(weights)
+def _put_lines(
+    codes: ArcCodes, templates: ArcTemplates, arcs: Shorts, shift: np.uint64, lines: UInt32s
+) -> None:
+    """Write the line of each template and arc, ``lines[t, a]``."""
     head_codes, dependent_codes = codes.head, codes.dependent
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
-    labels, starts = candidates.labels, candidates.starts
-    norm_change = 0.0
     for a in range(arcs.shape[0]):
-        first, end = starts[a], starts[a + 1]
-        if is_change:
-            changes = False
-            for k in range(first, end):
-                changes = changes or values[k] != 0.0
-            if not changes:
-                continue
         head, dependent = int(arcs[a, 0]), int(arcs[a, 1])
         distance = abs(head - dependent)
         length = LENGTH_BINS[distance] if distance < 16 else 8
@@ -412,12 +388,56 @@ def visit_labels(
             code = ((base ^ np.uint64(t + 256)) * MIXER) ^ direction
             if t == 0:  # the pair of tags is combined with the length
                 code ^= np.uint64(length + 1) * np.uint64(0xC4CEB9FE1A85EC53)
-            line = weight_index(code, shift)
-            if is_change:
-                for k in range(first, end):
-                    index = _label_index(line, np.uint32(labels[k]))
-                    norm_change += change_weight(weights, index, np.float32(values[k]))
-            else:
-                for k in range(first, end):
-                    values[k] += weights[_label_index(line, np.uint32(labels[k]))]
+            lines[t, a] = weight_index(code, shift)
+
+
+@njit
+def score_labels(
+    codes: ArcCodes,
+    templates: ArcTemplates,
+    arcs: Shorts,
+    candidates: ArcLabels,
+    weights: Weights,
+    scores: Floats,
+) -> None:
+    """Add the score of each labelled arc to ``scores`` (labels,)."""
+    cells, values = weights.cells, weights.values
+    labels, starts = candidates.labels, candidates.starts
+    lines = np.empty((templates.head_sides.shape[0], arcs.shape[0]), dtype=np.uint32)
+    _put_lines(codes, templates, arcs, index_shift(cells), lines)
+    arc_of = np.empty(labels.shape[0], dtype=np.uint32)
+    for a in range(arcs.shape[0]):
+        for k in range(starts[a], starts[a + 1]):
+            arc_of[k] = a
+    for t in range(lines.shape[0]):
+        row = lines[t]
+        for k in range(arc_of.shape[0]):
+            index = _label_index(row[arc_of[k]], np.uint32(labels[k]))
+            scores[k] += weight_at(cells, values, index)
+
+
+@njit
+def add_labels(
+    codes: ArcCodes,
+    templates: ArcTemplates,
+    arcs: Shorts,
+    candidates: ArcLabels,
+    changes: Floats,
+    weights: Singles,
+) -> float:
+    """Add ``changes`` (labels,) times the features of the labelled arcs to the weights; returns as
+    ``add_arcs``.
+    """
+    labels, starts = candidates.labels, candidates.starts
+    lines = np.empty((templates.head_sides.shape[0], 1), dtype=np.uint32)
+    shift, norm_change = index_shift(weights), 0.0
+    for a in range(arcs.shape[0]):
+        first, end = starts[a], starts[a + 1]
+        if not np.any(changes[first:end]):
+            continue
+        _put_lines(codes, templates, arcs[a : a + 1], shift, lines)
+        for t in range(lines.shape[0]):
+            for k in range(first, end):
+                index = _label_index(lines[t, 0], np.uint32(labels[k]))
+                norm_change += change_weight(weights, index, np.float32(changes[k]))
     return norm_change

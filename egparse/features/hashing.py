@@ -7,7 +7,7 @@ The Art of Computer Programming, volume 3, section 6.4). Features whose indices 
 weight (Weinberger et al. 2009, "Feature hashing for large scale multitask learning"). The constants
 are those of published hash functions; stored models depend on every one of them.
 
-All functions here are inlined into the kernels that call them.
+Small functions here are inlined into the kernels that call them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.types import Singles, UInt32s
+from egparse.types import Singles, UInt8s, UInt32s
 
 MIXER = np.uint64(0xFF51AFD7ED558CCD)
 """The first multiplier of MurmurHash3's 64-bit finaliser."""
@@ -48,7 +48,7 @@ def direction_code(head: int, dependent: int) -> np.uint64:
 
 
 @njit(inline=True)
-def index_shift(weights: Singles) -> np.uint64:
+def index_shift(weights: Singles | UInt8s) -> np.uint64:
     """The shift of ``weight_index`` for a table of 2^bits weights: 64 - bits."""
     return np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
 
@@ -59,16 +59,28 @@ def weight_index(code: np.uint64, shift: np.uint64) -> np.uint32:
     return np.uint32((code * _GOLDEN_RATIO) >> shift)
 
 
-@njit(inline=True)
-def sum_weights(weights: Singles, indices: UInt32s, count: int) -> np.float32:
-    """The sum of the weights at the first ``count`` indices."""
-    even, odd = np.float32(0.0), np.float32(0.0)  # two running sums hide the latency of one
-    for f in range(0, count - 1, 2):
-        even += weights[indices[f]]
-        odd += weights[indices[f + 1]]
-    if count % 2:
-        even += weights[indices[count - 1]]
-    return np.float32(even + odd)
+@njit
+def weight_at(cells: Singles | UInt8s, values: Singles | None, index: np.uint32) -> np.float32:
+    """The weight at an index; ``cells`` and ``values`` are those of ``storage.arrays.Weights``."""
+    # numba knows the type of None and compiles one of the two
+    if values is None:
+        return np.float32(cells[index])
+    return np.float32(values[cells[index]])
+
+
+@njit
+def sum_weights(
+    cells: Singles | UInt8s, values: Singles | None, indices: UInt32s, n: int, sums: Singles
+) -> None:
+    """Write to ``sums`` (2, items) the sums of the weights at the first ``n`` rows of indices
+    (rows, items): of the even rows and of the odd ones.
+    """
+    # row by row, so that no item waits for its last weight before the next one is looked up
+    sums[:] = 0.0
+    for f in range(n):
+        row, total = indices[f], sums[f % 2]
+        for r in range(total.shape[0]):
+            total[r] += weight_at(cells, values, row[r])
 
 
 @njit(inline=True)
@@ -79,14 +91,3 @@ def change_weight(weights: Singles, index: np.uint32, change: np.float32) -> flo
     weights[index] = new
     # new^2 - old^2, without the cancellation of a difference of squares
     return (np.float64(new) - np.float64(old)) * (np.float64(new) + np.float64(old))
-
-
-@njit(inline=True)
-def change_weights(weights: Singles, indices: UInt32s, count: int, change: np.float32) -> float:
-    """Add a change to the weights at the first ``count`` indices; returns by how much the squared
-    norm grows.
-    """
-    norm_change = 0.0
-    for f in range(count):
-        norm_change += change_weight(weights, indices[f], change)
-    return norm_change

@@ -23,8 +23,9 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES
-from egparse.features.hashing import change_weights, mix, sum_weights
+from egparse.features.hashing import change_weight, mix, sum_weights
 from egparse.features.templates import MAX_HASHED_CELLS, read_ends, wordless_first
+from egparse.storage.arrays import Weights
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.types import Floats, Ints, Singles, UInt32s
 
@@ -133,116 +134,150 @@ def _length(first: int, second: int) -> np.uint32:
     return np.uint32(LENGTH_BINS[distance] if distance < 16 else 8)
 
 
-@njit(inline=True)
-def _combine(head: UInt32s, dependent: UInt32s, arc: UInt32s) -> None:
-    """The codes of an arc: what all parts have in common that differ in their third word only."""
-    for t in range(arc.shape[0]):
-        arc[t] = head[t] ^ dependent[t]
-
-
-@njit(inline=True)
-def _part_features(
-    arc: UInt32s,
-    third: UInt32s,
-    direction: np.uint32,
-    length: np.uint32,
-    n_with_length: int,
-    shift: np.uint32,
-    indices: UInt32s,
-) -> None:
-    """Write the index of each template's weight, then those of the first templates with the
-    length.
-    """
-    n = arc.shape[0]
-    for t in range(n):
-        code = np.uint32((arc[t] ^ third[t]) * np.uint32(0x9E3779B1))
-        code ^= code >> np.uint32(15)
-        indices[t] = np.uint32((code ^ direction) * np.uint32(0x85EBCA6B)) >> shift
-    for t in range(n_with_length):
-        indices[n + t] = indices[t] ^ length
+_SIBLING, _GRANDPARENT, _NEITHER = range(3)
+_BLOCK = 64  # parts whose indices are computed side by side
 
 
 @njit
-def visit_pairs(
-    parts: ArcGraph,
-    siblings: PairCodes,
-    grandparents: PairCodes,
-    weights: Singles,
-    values: Floats,
-    is_change: bool,
-) -> float:
-    """Write the scores of the pair parts of one sentence to ``values`` (parts,), or, with
-    ``is_change``, add each value times the features of its part to the weights.
+def _list_pairs(parts: ArcGraph, listed: UInt32s) -> None:
+    """Write what the features of each pair part depend on, ``listed[:, r]``: which kind of part it
+    is; the positions of the third word, the head and the dependent; the direction and the length.
 
-    The values of arcs, the first parts, are left alone. Returns the change of the squared norm of
-    the weights, exact for the weights as stored.
+    A grandparent that is the dependent itself is neither kind: no tree has both arcs.
     """
-    # Scoring and changing share one kernel, because the walk over the parts is most of its code;
-    # the flag is the same for all parts, so that its branches are predicted always. The branch
-    # stands here three times: an inlined function around it makes changes by three quarters slower,
-    # because numba counts references to the arrays that it takes.
-    arcs, blocks, pairs = parts.arcs, parts.blocks, parts.pairs
+    arcs, blocks = parts.arcs, parts.blocks
     incoming, into = parts.incoming, parts.into
-    shift = np.uint32(32 - np.int64(np.round(np.log2(weights.shape[0]))))
-    third_s, head_s, dependent_s = siblings.codes[0], siblings.codes[1], siblings.codes[2]
-    third_g, head_g = grandparents.codes[0], grandparents.codes[1]
-    dependent_g = grandparents.codes[2]
-    n_s, n_g = third_s.shape[1], third_g.shape[1]
-    length_s, length_g = siblings.n_with_length, grandparents.n_with_length
     start = into.shape[0] - 1  # the positions of START and STOP
     stop = start + 1
-    arc_s, arc_g = np.empty(n_s, dtype=np.uint32), np.empty(n_g, dtype=np.uint32)
-    indices = np.empty(2 * max(n_s, n_g), dtype=np.uint32)
-    count_s, count_g = n_s + length_s, n_g + length_g
-    norm_change = 0.0
+    r = 0
     for b in range(blocks.shape[0] - 1):
         head, first = b // 2, blocks[b]
         for a in range(first, blocks[b + 1]):
             dependent = int(arcs[a, 1])
-            r = pairs[a]
             if parts.siblings:
-                _combine(head_s[head], dependent_s[dependent], arc_s)
                 direction = _direction(head, dependent, start)
                 for s in range(first - 1, a):  # first - 1 stands for START
-                    if not is_change or values[r] != 0.0:
-                        sibling = start if s < first else int(arcs[s, 1])
-                        length = _length(head if s < first else sibling, dependent)
-                        third = third_s[sibling]
-                        _part_features(arc_s, third, direction, length, length_s, shift, indices)
-                        if is_change:
-                            change = np.float32(values[r])
-                            norm_change += change_weights(weights, indices, count_s, change)
-                        else:
-                            values[r] = sum_weights(weights, indices, count_s)
+                    sibling = start if s < first else int(arcs[s, 1])
+                    length = _length(head if s < first else sibling, dependent)
+                    _put_pair(listed, r, _SIBLING, sibling, head, dependent, direction, length)
                     r += 1
-                if not is_change or values[r] != 0.0:
-                    # the dependent is the sibling of STOP: no arc of this side lies beyond it
-                    _combine(head_s[head], dependent_s[stop], arc_s)
-                    length = _length(head, dependent)
-                    third = third_s[dependent]
-                    _part_features(arc_s, third, direction, length, length_s, shift, indices)
-                    if is_change:
-                        change = np.float32(values[r])
-                        norm_change += change_weights(weights, indices, count_s, change)
-                    else:
-                        values[r] = sum_weights(weights, indices, count_s)
+                # the dependent is the sibling of STOP: no arc of this side lies beyond it
+                length = _length(head, dependent)
+                _put_pair(listed, r, _SIBLING, dependent, head, stop, direction, length)
                 r += 1
             if parts.grandparents:
-                _combine(head_g[head], dependent_g[dependent], arc_g)
                 for k in range(into[head], into[head + 1]):
-                    grandparent = int(arcs[incoming[k], 0])
-                    if grandparent == dependent:  # no tree has both arcs
-                        if not is_change:
-                            values[r] = 0.0
-                    elif not is_change or values[r] != 0.0:
-                        direction = _direction(head, dependent, grandparent)
-                        length = _length(grandparent, dependent)
-                        third = third_g[grandparent]
-                        _part_features(arc_g, third, direction, length, length_g, shift, indices)
-                        if is_change:
-                            change = np.float32(values[r])
-                            norm_change += change_weights(weights, indices, count_g, change)
-                        else:
-                            values[r] = sum_weights(weights, indices, count_g)
+                    third = int(arcs[incoming[k], 0])
+                    kind = _NEITHER if third == dependent else _GRANDPARENT
+                    direction = _direction(head, dependent, third)
+                    length = _length(third, dependent)
+                    _put_pair(listed, r, kind, third, head, dependent, direction, length)
                     r += 1
+
+
+@njit(inline=True)
+def _put_pair(
+    listed: UInt32s,
+    r: int,
+    kind: int,
+    third: int,
+    head: int,
+    dependent: int,
+    direction: np.uint32,
+    length: np.uint32,
+) -> None:
+    listed[0, r], listed[1, r], listed[2, r], listed[3, r] = kind, third, head, dependent
+    listed[4, r], listed[5, r] = direction, length
+
+
+@njit
+def _put_features(
+    codes: PairCodes, listed: UInt32s, chosen: Ints, shift: np.uint32, indices: UInt32s
+) -> None:
+    """Write the indices of the weights of the ``chosen`` parts: of each template, then of the first
+    templates with the length; ``indices[f, k]`` is that of feature f of the part chosen[k].
+    """
+    flat, n = codes.codes.reshape(-1), np.uint32(codes.codes.shape[2])
+    size, n_with_length, n_parts = codes.codes.shape[1], codes.n_with_length, chosen.shape[0]
+    room = np.empty((5, n_parts), dtype=np.uint32)
+    thirds, heads, dependents, directions, lengths = room[0], room[1], room[2], room[3], room[4]
+    for k in range(n_parts):
+        r = chosen[k]
+        thirds[k] = listed[1, r] * n
+        heads[k] = (size + listed[2, r]) * n
+        dependents[k] = (2 * size + listed[3, r]) * n
+        directions[k], lengths[k] = listed[4, r], listed[5, r]
+    for t in range(n):
+        row = indices[t]
+        for k in range(n_parts):
+            code = flat[heads[k] + t] ^ flat[dependents[k] + t] ^ flat[thirds[k] + t]
+            code = np.uint32(code * np.uint32(0x9E3779B1))
+            code ^= code >> np.uint32(15)
+            row[k] = np.uint32((code ^ directions[k]) * np.uint32(0x85EBCA6B)) >> shift
+    for t in range(n_with_length):
+        row, plain = indices[n + t], indices[t]
+        for k in range(n_parts):
+            row[k] = plain[k] ^ lengths[k]
+
+
+@njit
+def _shift(size: int) -> np.uint32:
+    """The shift of an index into a table of 2^bits weights: 32 - bits."""
+    return np.uint32(32 - np.int64(np.round(np.log2(size))))
+
+
+@njit
+def score_pairs(
+    parts: ArcGraph, siblings: PairCodes, grandparents: PairCodes, weights: Weights, scores: Floats
+) -> None:
+    """Write the scores of the pair parts of one sentence to ``scores`` (parts,); those of arcs, the
+    first parts, are left alone.
+    """
+    cells, values, m = weights.cells, weights.values, parts.arcs.shape[0]
+    shift, n_parts = _shift(cells.shape[0]), parts.pairs[m] - m
+    listed = np.empty((6, n_parts), dtype=np.uint32)
+    _list_pairs(parts, listed)
+    most = 2 * max(siblings.codes.shape[2], grandparents.codes.shape[2])
+    indices, chosen = np.empty((most, _BLOCK), dtype=np.uint32), np.empty(_BLOCK, dtype=np.int32)
+    room = np.empty(2 * _BLOCK, dtype=np.float32)
+    scores[m : parts.pairs[m]] = 0.0
+    for kind in range(_NEITHER):
+        codes = siblings if kind == _SIBLING else grandparents
+        n_features, n = codes.codes.shape[2] + codes.n_with_length, 0
+        for r in range(n_parts):
+            if listed[0, r] == kind:
+                chosen[n] = r
+                n += 1
+            if n == _BLOCK or r == n_parts - 1:
+                _put_features(codes, listed, chosen[:n], shift, indices)
+                sums = room[: 2 * n].reshape((2, n))
+                sum_weights(cells, values, indices, n_features, sums)
+                for k in range(n):
+                    scores[m + chosen[k]] = sums[0, k] + sums[1, k]
+                n = 0
+
+
+@njit
+def add_pairs(
+    parts: ArcGraph, siblings: PairCodes, grandparents: PairCodes, changes: Floats, weights: Singles
+) -> float:
+    """Add ``changes`` (parts,) times the features of the pair parts to the weights. Returns the
+    change of the squared norm of the weights, exact for the weights as stored.
+    """
+    m = parts.arcs.shape[0]
+    shift, n_parts = _shift(weights.shape[0]), parts.pairs[m] - m
+    listed = np.empty((6, n_parts), dtype=np.uint32)
+    _list_pairs(parts, listed)
+    most = 2 * max(siblings.codes.shape[2], grandparents.codes.shape[2])
+    indices, chosen = np.empty((most, 1), dtype=np.uint32), np.empty(1, dtype=np.int32)
+    norm_change = 0.0
+    for r in range(n_parts):
+        change = np.float32(changes[m + r])
+        if change == 0.0 or listed[0, r] == _NEITHER:
+            continue
+        codes = siblings if listed[0, r] == _SIBLING else grandparents
+        chosen[0] = r
+        _put_features(codes, listed, chosen, shift, indices)
+        for f in range(codes.codes.shape[2] + codes.n_with_length):
+            norm_change += change_weight(weights, indices[f, 0], change)
     return norm_change

@@ -29,7 +29,7 @@ from egparse.parsing.parser import (
     sentence_values,
 )
 from egparse.parsing.tree_inference import Buffers, TreeInference, Trees, scatter
-from egparse.storage.arrays import pack_weights
+from egparse.storage.arrays import Weights, pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     FLAG,
@@ -44,7 +44,7 @@ from egparse.storage.schema import (
     Strings,
     choice,
 )
-from egparse.types import Arcs, Floats, Ints, Singles
+from egparse.types import Arcs, Floats, Ints
 
 STORED_PARSER = Record(
     {
@@ -78,7 +78,7 @@ class ArcParser(AnyParser):
     texts: tuple[str, ...]
     templates: ArcTemplates
     arc_filter: ArcFilter
-    weights: Singles
+    table: Weights
     trees: Trees
     single_root: bool
     mbr_scale: float
@@ -109,7 +109,7 @@ class ArcParser(AnyParser):
             "columns": self.columns.to_payload(),
             "templates": list(self.texts),
             "filter": dict(self.arc_filter._asdict()),
-            "weights": pack_weights(self.weights),
+            "weights": pack_weights(self.table),
             "trees": self.trees,
             "single_root": self.single_root,
             "sharpness": self.mbr_scale,
@@ -181,7 +181,7 @@ class ArcDecoder(Decoder):
             candidates,
             parser.arc_filter,
             parser.templates,
-            parser.weights,
+            parser.table,
             self._buffers,
             square,
         )
@@ -216,7 +216,7 @@ def _score_sentence(
     candidates: Arcs,
     arc_filter: ArcFilter,
     templates: ArcTemplates,
-    weights: Singles,
+    weights: Weights,
     buffers: Buffers,
     square: Floats,
 ) -> None:

@@ -30,6 +30,7 @@ from egparse.learners.eg.step import (
 from egparse.learners.losses import LOG_LINEAR, Loss
 from egparse.learners.problem import NONE, Problem
 from egparse.parsing.tree_inference import TreeInference, Trees, gather, scatter
+from egparse.storage.arrays import Weights
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.nonprojective import matrix_tree
 from egparse.structures.trees.projective import inside_outside
@@ -219,7 +220,7 @@ class TreeProblem(HashedProblem):
     def scores(self, i: int) -> Floats:
         """Scores of the candidate arcs."""
         codes, arcs, out = self._codes[i], self.arcs(i), self._scores[: self._size(i)]
-        score_arcs(codes, self._templates, arcs, self.weights, self._places, out)
+        score_arcs(codes, self._templates, arcs, Weights(self.weights), self._places, out)
         return out
 
     def marginals(self, i: int, potentials: Floats, out: Floats) -> float:
@@ -355,7 +356,7 @@ def visit(
     """
     codes, arcs, changes = sentence.codes, sentence.arcs, buffers.changes
     templates, table, places = weights.templates, weights.table, weights.places
-    score_arcs(codes, templates, arcs, table, places, buffers.scores)
+    score_arcs(codes, templates, arcs, Weights(table, None), places, buffers.scores)
     eta, made = duals.eta[i], 0
     for attempt in range(rule.attempts):
         if grouped and attempt == GROUP_ATTEMPTS:
@@ -400,7 +401,7 @@ def certify(
     (``OnlineEG.sums``).
     """
     codes, arcs, scores, trial = sentence.codes, sentence.arcs, buffers.scores, buffers.trial
-    score_arcs(codes, weights.templates, arcs, weights.table, weights.places, scores)
+    score_arcs(codes, weights.templates, arcs, Weights(weights.table, None), weights.places, scores)
     loss, correction = 0.0, 0.0
     for r in range(arcs.shape[0]):
         scores[r] /= c

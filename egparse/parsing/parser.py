@@ -15,7 +15,7 @@ from egparse.features.request import Request, Values
 from egparse.features.word_table import Columns, Words
 from egparse.parsing.constraints import FREE, ArcConstraints, SentenceArcs
 from egparse.parsing.long_sentences import LONGEST, parse_in_pieces
-from egparse.storage.arrays import quantise
+from egparse.storage.arrays import Weights, quantise
 from egparse.storage.ragged import Ragged
 from egparse.structures.trees.dependency_trees import NO_HEAD, checked_count
 from egparse.types import Floats, Ints, Mask, Singles
@@ -107,7 +107,7 @@ class AnyParser(ABC):
     overconfident for probabilities.
     """
 
-    weights: Singles
+    table: Weights
     mbr_scale: float  # "sharpness" in model files
     temperature: float
 
@@ -210,17 +210,22 @@ class AnyParser(ABC):
         return {"heads": Values(*self.predict_with_probabilities(request.words, limits))}
 
     @property
+    def weights(self) -> Singles:
+        """The hashed table in full, (2^bits,)."""
+        return self.table.in_full()
+
+    @property
     def bits(self) -> int:
         """The number of bits of an index into the hashed table of weights."""
-        return len(self.weights).bit_length() - 1
+        return len(self.table.cells).bit_length() - 1
 
     def with_temperature(self, temperature: float) -> Self:
         """The same parser with probabilities from scores divided by a temperature."""
         return cast(Self, replace(cast(Any, self), temperature=temperature))
 
-    def with_weights(self, weights: Singles) -> Self:
+    def with_weights(self, table: Weights) -> Self:
         """The same parser with other weights."""
-        return cast(Self, replace(cast(Any, self), weights=weights))
+        return cast(Self, replace(cast(Any, self), table=table))
 
     def reduced(self, config: Any = None, columns: Columns | None = None) -> Self:
         """The parser as a model file holds it, with quantised weights."""
@@ -230,9 +235,9 @@ class AnyParser(ABC):
         """The number of its weights, see ``SequenceModel.size``."""
         return {
             "labels": 0,
-            "attributes": self.weights.size,
-            "weights": int(np.count_nonzero(self.weights)),
-            "bytes": self.weights.nbytes,
+            "attributes": self.table.cells.size,
+            "weights": int(np.count_nonzero(self.table.cells)),
+            "bytes": self.table.cells.nbytes,
         }
 
 

@@ -77,7 +77,7 @@ from egparse.parsing.second_order.parts import (
 from egparse.parsing.second_order.problem import SecondOrderProblem
 from egparse.parsing.tree_inference import Trees
 from egparse.sentences import MISSING_HEAD
-from egparse.storage.arrays import quantise
+from egparse.storage.arrays import Weights, quantise
 from egparse.storage.ragged import Ragged
 from egparse.storage.scratch import active
 from egparse.types import Floats, Ints, Longs, Mask
@@ -155,7 +155,7 @@ class ParserTask(Generic[Parsing]):
                 weights = problem.weights * np.float32(state.scale)
             weights = weights if base is None else base.weights + weights
             require_finite(weights)
-            return untrained.with_weights(weights if self.in_full else quantise(weights))
+            return untrained.with_weights(Weights(weights) if self.in_full else quantise(weights))
 
         return Prepared(learner, learner.initialise(theta), snapshot)
 
@@ -275,7 +275,7 @@ class ArcParserTask(ParserTask[ArcParser]):
             tuple(texts),
             templates,
             arc_filter,
-            np.zeros(1, dtype=np.float32),
+            Weights(np.zeros(1, dtype=np.float32)),
             trees,
             single_root,
             learning.mbr_scale if is_probabilistic(learning) else 0.0,
@@ -359,7 +359,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         scores = np.zeros(int(graph.pairs[-1]) + len(parts.labels.labels))
         of_arcs = scores[: len(graph.arcs)]
         places = np.empty(4096, dtype=np.uint32)
-        score_arcs(codes.arcs, pruner.templates, graph.arcs, pruner.weights, places, of_arcs)
+        score_arcs(codes.arcs, pruner.templates, graph.arcs, pruner.table, places, of_arcs)
         return scores
 
     def _labels(self, deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -407,7 +407,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
             dictionary,
             texts,
             compile_templates(pruner.templates, names, **texts),
-            np.zeros(1, dtype=np.float32),
+            Weights(np.zeros(1, dtype=np.float32)),
             settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
             labels=labels,
         )

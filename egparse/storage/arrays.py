@@ -13,12 +13,12 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from egparse.types import Singles
+from egparse.types import Singles, UInt8s
 
 MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
@@ -138,28 +138,44 @@ class ListsByString(Mapping[str, tuple[int, ...]]):
 # --- hashed weights -------------------------------------------------------------------------------
 
 
-def quantise(weights: Singles) -> Singles:
+class Weights(NamedTuple):
+    """A hashed table of weights, (n,), as kernels take it: in full, or as in the model file, where
+    ``values`` (256,) has the weight of each byte. Bytes miss the processor's cache less.
+    """
+
+    cells: Singles | UInt8s
+    values: Singles | None = None
+
+    def in_full(self) -> Singles:
+        """The weights themselves, (n,)."""
+        if self.values is None:
+            return cast(Singles, self.cells)
+        # "clip" takes each value at once; bytes are within range in any mode
+        return np.asarray(np.take(self.values, cast(UInt8s, self.cells), mode="clip"))
+
+
+def quantise(weights: Singles) -> Weights:
     """The weights, rounded to those that the model file can hold."""
     steps, largest = _rounded(weights)
-    return _values(largest)[steps.view(np.uint8)]
+    return Weights(steps.view(np.uint8), _values(largest))
 
 
-def pack_weights(weights: Singles, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
+def pack_weights(weights: Weights, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
     """The content of the model file for weights of shape (n,).
 
     A table of which nearly all weights are 0 is stored as it is, if it has more than
     ``deflated_up_to`` weights: the file then is in proportion to the memory that it takes, which
     reading requires (``schema.Allowance``).
     """
-    steps, largest = _rounded(weights)
-    plain = steps.tobytes()
+    cells, values = quantise(weights.in_full()) if weights.values is None else weights
+    plain, largest = cells.tobytes(), float(np.asarray(values)[_STEPS])
     deflated = zlib.compress(plain, _LEVEL)
     if len(plain) > max(deflated_up_to, _MOST_EACH * len(deflated)):
         deflated = zlib.compress(plain, 0)
-    return {"deflated": deflated, "largest": largest, "count": len(weights)}
+    return {"deflated": deflated, "largest": largest, "count": len(plain)}
 
 
-def unpack_weights(stored: Mapping[str, Any]) -> Singles:
+def unpack_weights(stored: Mapping[str, Any]) -> Weights:
     """The weights, (n,), from the content that ``pack_weights`` returned.
 
     Content is refused that ``pack_weights`` would not make of these weights again: a model that is
@@ -176,14 +192,13 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
         )
     if largest != 0.0 and not (largest >= _SMALLEST and largest == float(np.float32(largest))):
         raise ValueError(f"expected a largest weight of single precision, got {largest}")
-    values, weights = _values(largest), np.empty(count, dtype=np.float32)
+    cells = np.empty(count, dtype=np.uint8)
     done = most = 0
     for plain in _pieces(stored["deflated"]):
         if done + len(plain) > count:
             raise ValueError(f"expected {count} bytes, got more")
         steps = np.frombuffer(plain, dtype=np.uint8)
-        # "clip" takes each value at once; bytes are within range in any mode
-        np.take(values, steps, out=weights[done : done + len(plain)], mode="clip")
+        cells[done : done + len(plain)] = steps
         done += len(plain)
         signed = steps.view(np.int8)
         most = max(most, int(signed.max(initial=0)), -int(signed.min(initial=0)))
@@ -191,7 +206,7 @@ def unpack_weights(stored: Mapping[str, Any]) -> Singles:
         raise ValueError(f"expected {count} bytes, got {done}")
     if most != (_STEPS if largest else 0):
         raise ValueError(f"expected the largest weight, {largest}, among them, got others")
-    return weights
+    return Weights(cells, _values(largest))
 
 
 def _pieces(compressed: bytes) -> Iterator[bytes]:

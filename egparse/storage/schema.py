@@ -25,8 +25,15 @@ import numpy as np
 import numpy.typing as npt
 
 from egparse.errors import ConfigError
-from egparse.storage.arrays import MAX_BITS, MAX_BYTES, MIN_BITS, decompress_array, unpack_weights
-from egparse.types import Ints, Singles
+from egparse.storage.arrays import (
+    MAX_BITS,
+    MAX_BYTES,
+    MIN_BITS,
+    Weights,
+    decompress_array,
+    unpack_weights,
+)
+from egparse.types import Ints
 
 Sizes = dict[str, int]
 """The sizes that a section has named so far."""
@@ -424,7 +431,7 @@ class Packed:
 class HashedWeights:
     """A table of 2^k weights; see ``arrays``."""
 
-    def read(self, stored: Stored, sizes: Sizes) -> Singles:
+    def read(self, stored: Stored, sizes: Sizes) -> Weights:
         """The weights, (2^k,)."""
         parts = Record(
             {

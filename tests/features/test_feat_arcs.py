@@ -15,6 +15,7 @@ from egparse.features.arcs import (
 )
 from egparse.features.default_templates import ARC_TEMPLATES
 from egparse.parsing.columns import BETWEEN, arc_column_names
+from egparse.storage.arrays import Weights
 
 NAMES = list(arc_column_names())
 TEMPLATES = compile_arc_templates(ARC_TEMPLATES, NAMES, BETWEEN)
@@ -34,7 +35,7 @@ def sentence(n: int, seed: int = 0) -> tuple:
 
 def scores_of(codes, arcs, weights) -> np.ndarray:
     scores = np.empty(len(arcs))
-    score_arcs(codes, TEMPLATES, arcs, weights, np.empty(4096, dtype=np.uint32), scores)
+    score_arcs(codes, TEMPLATES, arcs, Weights(weights), np.empty(4096, dtype=np.uint32), scores)
     return scores
 
 

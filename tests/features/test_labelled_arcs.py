@@ -12,11 +12,13 @@ from egparse.features.arcs import (
     ArcCodes,
     ArcLabels,
     ArcTemplates,
+    add_labels,
     codes_for,
     compile_arc_templates,
     encode_arcs,
-    visit_labels,
+    score_labels,
 )
+from egparse.storage.arrays import Weights
 
 Floats = npt.NDArray[np.float64]
 Arcs = npt.NDArray[np.int16]
@@ -64,7 +66,7 @@ def features_of(
         weights = np.zeros(1 << bits, dtype=np.float32)
         changes = np.zeros(len(found))
         changes[k] = 1.0
-        visit_labels(codes, templates, arcs, candidates, weights, changes, True)
+        add_labels(codes, templates, arcs, candidates, changes, weights)
         found[k] = weights
     return found
 
@@ -77,7 +79,7 @@ def scores_of(
     weights: npt.NDArray[np.float32],
 ) -> Floats:
     scores = np.zeros(len(candidates.labels))
-    visit_labels(codes, templates, arcs, candidates, weights, scores, False)
+    score_labels(codes, templates, arcs, candidates, Weights(weights), scores)
     return scores
 
 
@@ -92,7 +94,7 @@ def test_scores_after_a_change_are_its_products_with_the_gram_matrix(bits: int) 
     before = random.normal(size=1 << bits).astype(np.float32)
     changes = random.normal(size=len(gram)) * (random.random(len(gram)) < 0.6)
     weights = before.copy()
-    grown = visit_labels(codes, templates, arcs, candidates, weights, changes, True)
+    grown = add_labels(codes, templates, arcs, candidates, changes, weights)
     moved = scores_of(codes, templates, arcs, candidates, weights)
     moved -= scores_of(codes, templates, arcs, candidates, before)
     assert moved == pytest.approx(gram @ changes, abs=1e-4)
@@ -105,12 +107,8 @@ def test_weights_are_added_to_what_is_there() -> None:
     values, arcs, candidates = sentence(3, 1)
     scores = np.arange(len(candidates.labels), dtype=np.float64)
     weights = np.ones(1 << 10, dtype=np.float32)
-    assert (
-        visit_labels(
-            encoded(values, templates), templates, arcs, candidates, weights, scores, False
-        )
-        == 0
-    )
+    codes = encoded(values, templates)
+    score_labels(codes, templates, arcs, candidates, Weights(weights), scores)
     assert scores.tolist() == [k + len(TEMPLATES) for k in range(len(scores))]
 
 
@@ -160,7 +158,7 @@ def test_an_arc_without_labels_and_a_change_of_nothing_leave_the_weights_alone()
     codes = encoded(values, templates)
     weights = np.zeros(1 << 10, dtype=np.float32)
     nothing = np.zeros(len(candidates.labels))
-    assert visit_labels(codes, templates, arcs, candidates, weights, nothing, True) == 0
+    assert add_labels(codes, templates, arcs, candidates, nothing, weights) == 0
     none = ArcLabels(np.zeros(0, dtype=np.uint8), np.zeros(len(arcs) + 1, dtype=np.int32))
-    assert visit_labels(codes, templates, arcs, none, weights, np.zeros(0), True) == 0
+    assert add_labels(codes, templates, arcs, none, np.zeros(0), weights) == 0
     assert not weights.any()

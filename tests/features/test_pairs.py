@@ -17,11 +17,13 @@ from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
     PairCodes,
+    add_pairs,
     compile_pair_templates,
     encode_pairs,
-    visit_pairs,
+    score_pairs,
 )
 from egparse.features.templates import MAX_HASHED_CELLS
+from egparse.storage.arrays import Weights
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 
 Floats = npt.NDArray[np.float64]
@@ -68,7 +70,7 @@ def features_of(graph: ArcGraph, codes: tuple[PairCodes, PairCodes], bits: int) 
         weights = np.zeros(1 << bits, dtype=np.float32)
         changes = np.zeros(len(found))
         changes[part] = 1.0
-        visit_pairs(graph, *codes, weights, changes, True)
+        add_pairs(graph, *codes, changes, weights)
         found[part] = weights
     return found
 
@@ -77,7 +79,7 @@ def scores_of(
     graph: ArcGraph, codes: tuple[PairCodes, PairCodes], weights: npt.NDArray[np.float32]
 ) -> Floats:
     scores = np.zeros(graph.pairs[-1])
-    visit_pairs(graph, *codes, weights, scores, False)
+    score_pairs(graph, *codes, Weights(weights), scores)
     return scores
 
 
@@ -120,7 +122,7 @@ def test_scores_after_a_change_are_its_products_with_the_gram_matrix(bits: int, 
     before = random.normal(size=1 << bits).astype(np.float32)
     changes = random.normal(size=len(gram)) * (random.random(len(gram)) < 0.6)
     weights = before.copy()
-    grown = visit_pairs(graph, *codes, weights, changes, True)
+    grown = add_pairs(graph, *codes, changes, weights)
     moved = scores_of(graph, codes, weights) - scores_of(graph, codes, before)
     assert moved == pytest.approx(gram @ changes, abs=1e-4)
     squared = np.sum(weights.astype(np.float64) ** 2) - np.sum(before.astype(np.float64) ** 2)
@@ -140,7 +142,7 @@ def test_a_word_that_is_its_own_grandparent_scores_nothing() -> None:
     graph, codes = laid_out(every_arc(3), 3), encoded(drawn(3, 3))
     weights = np.ones(1 << 10, dtype=np.float32)
     scores = np.full(graph.pairs[-1], 7.0)
-    visit_pairs(graph, *codes, weights, scores, False)
+    score_pairs(graph, *codes, Weights(weights), scores)
     assert (scores[: len(graph.arcs)] == 7.0).all()
     for (kind, third, _, dependent), place in named(graph).items():
         assert scores[place] == (0 if kind == "grandparent" and third == dependent else 5)

@@ -23,8 +23,8 @@ from egparse.parsing.second_order.parts import (
     best_labels,
     build_parts,
     new_work,
+    score_parts,
     sum_labels,
-    visit_parts,
 )
 from egparse.parsing.tree_inference import scatter
 from egparse.storage.ragged import Ragged
@@ -186,9 +186,7 @@ def _parse(
 @njit(inline=True)
 def _score_parts(codes: Codes, parts: Parts, model: KernelModel, places: UInt32s) -> Floats:
     scores = np.empty(parts.graph.pairs[-1] + parts.labels.labels.shape[0])
-    # a literal False would be another type to numba, and visit_parts would be compiled for it anew
-    is_change = scores.shape[0] < 0
-    visit_parts(codes, model.templates, parts, scores, model.weights, places, is_change)
+    score_parts(codes, model.templates, parts, model.weights, places, scores)
     return scores
 
 
@@ -302,7 +300,7 @@ def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
     n_labels = len(parts.labels.labels)
     scores, places = np.empty(parts.graph.pairs[-1] + n_labels), work.buffers.places
     pooled, shares = np.empty(parts.graph.pairs[-1]), np.empty(n_labels)
-    visit_parts(codes, model.templates, parts, scores, model.weights, places, False)
+    score_parts(codes, model.templates, parts, model.weights, places, scores)
     sum_labels(parts, scores / model.temperature, pooled, shares)
     graph, single_root = parts.graph, model.structure.single_root
     if model.structure.projective:

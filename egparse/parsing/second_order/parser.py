@@ -25,7 +25,7 @@ from egparse.parsing.second_order.parts import (
     compile_templates,
 )
 from egparse.parsing.tree_inference import Trees
-from egparse.storage.arrays import pack_weights
+from egparse.storage.arrays import Weights, pack_weights
 from egparse.storage.ragged import Ragged
 from egparse.storage.schema import (
     FLAG,
@@ -39,7 +39,7 @@ from egparse.storage.schema import (
     Stored,
     Strings,
 )
-from egparse.types import Ints, Singles
+from egparse.types import Ints
 
 _TEMPLATES = Strings(most=MAX_TEMPLATES, longest=500, distinct=False)
 
@@ -84,7 +84,7 @@ class SecondOrderParser(AnyParser):
     dictionary: ArcLabelDictionary
     texts: Mapping[str, tuple[str, ...]]
     templates: Templates
-    weights: Singles
+    table: Weights
     mbr_scale: float
     temperature: float = 1.0
     labels: tuple[str, ...] = ()
@@ -131,12 +131,12 @@ class SecondOrderParser(AnyParser):
         """The parser as compiled kernels take it."""
         return KernelModel(
             self.pruner.arc_filter,
-            self.pruner.weights,
+            self.pruner.table,
             self.pruning,
             self.structure,
             self.dictionary,
             self.templates,
-            self.weights,
+            self.table,
             self.mbr_scale,
             self.temperature if with_probabilities else 0.0,
         )
@@ -151,7 +151,7 @@ class SecondOrderParser(AnyParser):
             "order": dict(self.structure._asdict()),
             "dictionary": dict(self.dictionary._asdict()),
             "templates": {name: list(texts) for name, texts in self.texts.items()},
-            "weights": pack_weights(self.weights),
+            "weights": pack_weights(self.table),
             "sharpness": self.mbr_scale,
             "temperature": self.temperature,
             "labels": list(self.labels),

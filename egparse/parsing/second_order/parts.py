@@ -21,19 +21,21 @@ from egparse.features.arcs import (
     ArcLabels,
     ArcTemplates,
     add_arcs,
+    add_labels,
     compile_arc_templates,
     encode_sentence,
     score_arcs,
-    visit_labels,
+    score_labels,
 )
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
     PairCodes,
     PairTemplates,
+    add_pairs,
     compile_pair_templates,
     encode_pairs,
-    visit_pairs,
+    score_pairs,
 )
 from egparse.parsing.candidates import (
     ALL_CANDIDATES,
@@ -45,6 +47,7 @@ from egparse.parsing.candidates import (
 )
 from egparse.parsing.columns import BETWEEN
 from egparse.parsing.tree_inference import Buffers, scatter
+from egparse.storage.arrays import Weights
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
 from egparse.structures.trees import nonprojective, projective
@@ -109,35 +112,41 @@ def encode(values: Ints, templates: Templates) -> Codes:
 
 
 @njit(separate=True)
-def visit_parts(
+def score_parts(
     codes: Codes,
     templates: Templates,
     parts: Parts,
-    values: Floats,
+    weights: Weights,
+    places: UInt32s,
+    scores: Floats,
+) -> None:
+    """Write the scores of all parts."""
+    graph = parts.graph
+    of_labels = scores[graph.pairs[graph.arcs.shape[0]] :]
+    of_labels[:] = 0.0
+    score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, scores)
+    score_pairs(graph, codes.siblings, codes.grandparents, weights, scores)
+    score_labels(codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels)
+
+
+@njit(separate=True)
+def add_parts(
+    codes: Codes,
+    templates: Templates,
+    parts: Parts,
+    changes: Floats,
     weights: Singles,
     places: UInt32s,
-    is_change: bool,
 ) -> float:
-    """Write the scores of all parts to ``values``; or, if ``is_change``, add ``values`` times the
-    features to the weights and return the exact change of |w|^2.
-
-    One kernel for both, as it takes seconds to compile.
-    """
+    """Add ``changes`` times the features of all parts to the weights; returns as ``add_arcs``."""
     graph = parts.graph
-    of_labels = values[graph.pairs[graph.arcs.shape[0]] :]
-    if is_change:
-        norm_change = add_arcs(codes.arcs, templates.arcs, graph.arcs, values, weights, places)
-    else:
-        norm_change = 0.0
-        score_arcs(codes.arcs, templates.arcs, graph.arcs, weights, places, values)
-        of_labels[:] = 0.0
-    norm_change += visit_pairs(
-        graph, codes.siblings, codes.grandparents, weights, values, is_change
+    of_labels = changes[graph.pairs[graph.arcs.shape[0]] :]
+    grown = add_arcs(codes.arcs, templates.arcs, graph.arcs, changes, weights, places)
+    grown += add_pairs(graph, codes.siblings, codes.grandparents, changes, weights)
+    grown += add_labels(
+        codes.labels, templates.labels, graph.arcs, parts.labels, of_labels, weights
     )
-    norm_change += visit_labels(
-        codes.labels, templates.labels, graph.arcs, parts.labels, weights, of_labels, is_change
-    )
-    return float(norm_change)
+    return float(grown)
 
 
 @njit
@@ -217,17 +226,16 @@ class Structure(NamedTuple):
 
 class KernelModel(NamedTuple):
     """The parser as its kernels take it. ``pruner`` holds the weights of the arc-factored parser,
-    ``weights`` (2^k,) the weights of the parser itself; with a
-    ``temperature`` of 0 no probabilities are computed.
+    ``weights`` those of the parser itself; with a ``temperature`` of 0 there are no probabilities.
     """
 
     arc_filter: ArcFilter
-    pruner: Singles
+    pruner: Weights
     pruning: Pruning
     structure: Structure
     dictionary: ArcLabelDictionary
     templates: Templates
-    weights: Singles
+    weights: Weights
     mbr_scale: float
     temperature: float
 

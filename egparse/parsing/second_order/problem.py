@@ -17,12 +17,14 @@ from egparse.parsing.second_order.parts import (
     Codes,
     Parts,
     Templates,
+    add_parts,
     best_labels,
+    score_parts,
     share_out,
     sum_labels,
-    visit_parts,
 )
 from egparse.parsing.tree_inference import Trees
+from egparse.storage.arrays import Weights
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.annealing import find_tree
 from egparse.structures.second_order.arc_graph import mark_tree
@@ -120,19 +122,14 @@ class SecondOrderProblem(HashedProblem):
 
     def scores(self, i: int) -> Floats:
         """Scores of all parts."""
-        out = self._scores[: self._size(i)]
-        self._visit(i, out, False)
+        codes, parts, out = self._codes[i], self._parts[i], self._scores[: self._size(i)]
+        score_parts(codes, self._templates, parts, Weights(self.weights), self._places, out)
         return out
 
     def add(self, i: int, changes: Floats) -> float:
         """Add changes, times the features of the parts, to w; returns the change of |w|^2."""
-        return self._visit(i, changes, True)
-
-    def _visit(self, i: int, values: Floats, is_change: bool) -> float:
         codes, parts, weights = self._codes[i], self._parts[i], self.weights
-        return float(
-            visit_parts(codes, self._templates, parts, values, weights, self._places, is_change)
-        )
+        return float(add_parts(codes, self._templates, parts, changes, weights, self._places))
 
     def _room(self, i: int) -> tuple[Floats, Floats]:
         """Buffers for the parts of the graph and for labels."""
