@@ -247,7 +247,8 @@ class SequenceProblem(Problem):
         # which weight of the model is where is of no use without the model
         starts, labels, weights = self._rows
         other._rows = WeightRows(starts[:0], labels[:0], weights[:0])
-        other._placement = Placement(*(one[:0] for one in self._placement))
+        dense, sparse, has_common, columns = self._placement
+        other._placement = Placement(dense[:0], sparse[:0], has_common[:0], columns)
         if self._allowed is not None and self._decided is not None:
             bounds = layout.candidate_starts
             other._allowed = self._allowed[bounds[of_words.start] : bounds[of_words.stop]]
