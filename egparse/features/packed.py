@@ -4,9 +4,11 @@ and again.
 Rows that hold at least a quarter of the labels are *dense*: padded to a common width, with a mask
 of their support, they are added as vectors. All other weights are *sparse*: each word lists the
 indices and labels of the weights that its candidates use, and weights are numbered in the order of
-the first word that uses them, so that most weights of a sentence lie close together. Weights are
-float64: frequent ones change millions of times, and the rounding of each change would make v
-deviate from its dual expression.
+the first word that uses them, so that most weights of a sentence lie close together. Where labels
+are divided, frequent attributes have all *common* parts, whatever they were seen with. In their
+rows these come first, in one order: a word lists the rows, and once the columns that it uses, which
+takes a third of the memory. Weights are float64: frequent ones change millions of times, and the
+rounding of each change would make v deviate from its dual expression.
 """
 
 from __future__ import annotations
@@ -20,12 +22,16 @@ from egparse.features.sequence import SPARSITY, WHOLE_LABELS, LabelParts, Weight
 from egparse.types import Floats, Ints, Longs, Mask, UInt16s, UInt32s
 
 _MAX_DENSE_LABELS = 64  # with more labels a padded row is mostly zeros
+_SEARCH = 4  # a search for a label takes as long as so many cells of a row
 
 
 class PackedRows(NamedTuple):
     """Word ``k`` has the dense rows ``dense_rows[dense_starts[k]:dense_starts[k + 1]]`` and, for
     ``r`` from ``pair_starts[k]`` up to ``pair_starts[k + 1]``, the weights
-    ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``.
+    ``sparse[pair_places[r]]`` of the labels ``pair_labels[r]``. It also has rows with all common
+    labels, which begin at ``bases[base_starts[k]:base_starts[k + 1]]`` in ``sparse``, and uses in
+    each of them the columns ``common.columns[common.starts[k]:common.starts[k + 1]]``, whose labels
+    are ``common.labels`` there.
 
     ``dense`` and ``masks`` are (rows, width), with width 0 if there are too many labels; masks are
     1 on the support and 0 elsewhere. The last cell of ``pair_places`` and ``pair_labels`` is not
@@ -40,21 +46,37 @@ class PackedRows(NamedTuple):
     pair_starts: Longs
     pair_places: UInt32s
     pair_labels: UInt16s
+    base_starts: Longs
+    bases: UInt32s
+    common: Common
     divided: LabelParts
+
+
+class Common(NamedTuple):
+    """The common labels that each word uses; see ``PackedRows``."""
+
+    starts: Longs
+    columns: UInt16s
+    labels: UInt16s
 
 
 class Placement(NamedTuple):
     """Where the weights of attribute a are: ``dense[a]`` is its row, or -1; ``sparse[a]`` is the
-    index of its first sparse weight, or -1 (dense or unused).
+    index of its first sparse weight, or -1 (dense or unused). ``has_common[a]`` says whether the
+    common labels come first there, at their ``columns`` (labels,), -1 for other labels.
     """
 
     dense: Ints
     sparse: Longs
+    has_common: Mask
+    columns: Ints
 
 
-def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
+def place(
+    attributes: Ints, rows: WeightRows, n_labels: int, is_common: Mask | None = None
+) -> Placement:
     """Choose the dense rows, and number the sparse weights by first use; ``attributes`` is (words,
-    templates), -1 where absent.
+    templates), -1 where absent. Without ``is_common`` (labels,) no label is common.
     """
     sizes = np.diff(rows.starts)
     is_long = sizes * SPARSITY >= n_labels
@@ -64,7 +86,20 @@ def place(attributes: Ints, rows: WeightRows, n_labels: int) -> Placement:
     sparse = np.full(len(sizes), -1, dtype=np.int64)
     _number_by_first_use(attributes, rows.starts, is_long, is_dense, sparse)
     dense = np.where(is_dense, np.cumsum(is_dense) - 1, -1).astype(np.int32)
-    return Placement(dense, sparse)
+    columns, has_common = np.full(n_labels, -1, dtype=np.int32), np.zeros_like(is_dense)
+    if is_common is not None and is_common.any():
+        columns[is_common] = np.arange(is_common.sum())
+        before = np.concatenate([[0], np.cumsum(is_common[rows.labels])])
+        has_common = (sparse >= 0) & (np.diff(before[rows.starts]) == is_common.sum())
+    return Placement(dense, sparse, has_common, columns)
+
+
+def sparse_rows(rows: WeightRows, placement: Placement) -> Used:
+    """The labels of each row that are not at columns of common ones."""
+    of_common = np.repeat(placement.has_common, np.diff(rows.starts))
+    rest = ~(of_common & (placement.columns[rows.labels] >= 0))
+    before = np.concatenate([[0], np.cumsum(rest)])
+    return Used(rows.labels[rest], before[rows.starts])
 
 
 @njit
@@ -98,17 +133,20 @@ def pack(
     candidates of a word share is left out there: it cannot change which of them is chosen.
     """
     width = -(-n_labels // 8) * 8 if n_labels <= _MAX_DENSE_LABELS else 0
-    is_dense = placement.dense >= 0
-    masks = np.zeros((int(is_dense.sum()), width))
+    masks = np.zeros((int((placement.dense >= 0).sum()), width))
     _fill_masks(placement.dense, rows.starts, rows.labels, masks)
-    counts = np.zeros((2, len(attributes) + 1), dtype=np.int64)
     if len(divided.starts):
         used = parts_that_differ(candidates, candidate_starts, divided, n_labels)
     else:
         used = Used(candidates, candidate_starts)
-    is_candidate = np.zeros(n_labels, dtype=np.bool_)
-    _count(attributes, rows, placement, used.labels, used.starts, is_candidate, counts)
-    dense_starts, pair_starts = np.cumsum(counts, axis=1)
+    is_common = placement.columns[used.labels] >= 0
+    before = np.concatenate([[0], np.cumsum(is_common)])
+    labels = used.labels[is_common]
+    common = Common(before[used.starts], placement.columns[labels].astype(np.uint16), labels)
+    rest, is_used = sparse_rows(rows, placement), np.zeros(n_labels, dtype=np.bool_)
+    counts = np.zeros((3, len(attributes) + 1), dtype=np.int64)
+    _count(attributes, placement, rest, used, is_used, counts)
+    dense_starts, pair_starts, base_starts = np.cumsum(counts, axis=1)
     packed = PackedRows(
         np.zeros_like(masks),
         masks,
@@ -118,9 +156,12 @@ def pack(
         pair_starts,
         np.empty(pair_starts[-1] + 1, dtype=np.uint32),
         np.empty(pair_starts[-1] + 1, dtype=np.uint16),
+        base_starts,
+        np.empty(base_starts[-1], dtype=np.uint32),
+        common,
         divided,
     )
-    _fill(attributes, rows, placement, used.labels, used.starts, is_candidate, packed)
+    _fill(attributes, placement, rest, used, is_used, packed)
     return packed
 
 
@@ -129,17 +170,26 @@ def rows_of_words(packed: PackedRows, first: int, end: int) -> PackedRows:
     dense_starts = packed.dense_starts[first : end + 1]
     pair_starts = packed.pair_starts[first : end + 1]
     pairs = slice(int(pair_starts[0]), int(pair_starts[-1]) + 1)
+    base_starts = packed.base_starts[first : end + 1]
+    starts, columns, labels = packed.common
+    starts = starts[first : end + 1]
+    of_common = slice(int(starts[0]), int(starts[-1]))
     return packed._replace(
         dense_starts=dense_starts - dense_starts[0],
         dense_rows=packed.dense_rows[dense_starts[0] : dense_starts[-1]],
         pair_starts=pair_starts - pair_starts[0],
         pair_places=packed.pair_places[pairs],
         pair_labels=packed.pair_labels[pairs],
+        base_starts=base_starts - base_starts[0],
+        bases=packed.bases[base_starts[0] : base_starts[-1]],
+        common=Common(starts - starts[0], columns[of_common], labels[of_common]),
     )
 
 
 class Used(NamedTuple):
-    """The labels, or parts of labels, whose weights word k uses: ``labels[starts[k]:...]``."""
+    """The labels, or parts of labels, whose weights word k uses, ascending:
+    ``labels[starts[k]:starts[k + 1]]``.
+    """
 
     labels: UInt16s
     starts: Longs
@@ -148,7 +198,7 @@ class Used(NamedTuple):
 def parts_that_differ(
     candidates: UInt16s, candidate_starts: Longs, divided: LabelParts, n_parts: int
 ) -> Used:
-    """The parts that some, but not all, of the candidates of each word have."""
+    """The parts that some, but not all, of the candidates of each word have, ascending."""
     starts = np.zeros(len(candidate_starts), dtype=np.int64)
     counts = np.zeros(n_parts, dtype=np.int64)
     parts = np.empty(0, dtype=np.uint16)
@@ -185,12 +235,24 @@ def _find_differing(
                         parts[total] = of_labels[r]
                     total += 1
                 counts[of_labels[r]] = 0
+        if fills:
+            _sort(parts[starts[k] : total])
         starts[k + 1] = total
+
+
+@njit
+def _sort(numbers: UInt16s) -> None:
+    for r in range(1, numbers.shape[0]):
+        number, place = numbers[r], r
+        while place > 0 and numbers[place - 1] > number:
+            numbers[place] = numbers[place - 1]
+            place -= 1
+        numbers[place] = number
 
 
 def unpack(packed: PackedRows, placement: Placement, rows: WeightRows) -> None:
     """Copy the packed weights to ``rows``."""
-    _unpack(packed.dense, packed.sparse, placement.dense, placement.sparse, rows)
+    _unpack(packed.dense, packed.sparse, placement, rows)
 
 
 @njit
@@ -204,77 +266,120 @@ def _fill_masks(dense: Ints, starts: Ints, labels: UInt16s, masks: Floats) -> No
 @njit
 def _count(
     attributes: Ints,
-    rows: WeightRows,
     placement: Placement,
-    candidates: UInt16s,
-    candidate_starts: Longs,
-    is_candidate: Mask,
+    rest: Used,
+    used: Used,
+    is_used: Mask,
     counts: Longs,
 ) -> None:
-    """Count the dense rows of word k in ``counts[0, k + 1]``, its pairs in ``counts[1, k + 1]``."""
-    starts, labels, dense = rows.starts, rows.labels, placement.dense
+    """Count the dense rows of word k in ``counts[0, k + 1]``, its pairs in ``counts[1, k + 1]``,
+    and its rows with common labels in ``counts[2, k + 1]``.
+    """
+    dense, has_common, columns = placement.dense, placement.has_common, placement.columns
     for k in range(attributes.shape[0]):
-        labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
-        if labels_of_word.shape[0] == 0:  # nothing to choose
+        of_word = used.labels[used.starts[k] : used.starts[k + 1]]
+        if of_word.shape[0] == 0:  # nothing to choose
             continue
-        for c in range(labels_of_word.shape[0]):
-            is_candidate[labels_of_word[c]] = True
+        for c in range(of_word.shape[0]):
+            is_used[of_word[c]] = True
         for a in attributes[k]:
-            if a >= 0 and dense[a] >= 0:
-                counts[0, k + 1] += 1
-            elif a >= 0:
-                for r in range(starts[a], starts[a + 1]):
-                    counts[1, k + 1] += is_candidate[labels[r]]
-        for c in range(labels_of_word.shape[0]):
-            is_candidate[labels_of_word[c]] = False
+            if a < 0 or dense[a] >= 0:
+                counts[0, k + 1] += a >= 0
+                continue
+            counts[2, k + 1] += has_common[a]
+            begin, end = rest.starts[a], rest.starts[a + 1]
+            if end - begin > _SEARCH * of_word.shape[0]:
+                for c in range(of_word.shape[0]):
+                    if not has_common[a] or columns[of_word[c]] < 0:
+                        counts[1, k + 1] += _find(of_word[c], rest.labels, begin, end) >= 0
+            else:
+                for r in range(begin, end):
+                    counts[1, k + 1] += is_used[rest.labels[r]]
+        for c in range(of_word.shape[0]):
+            is_used[of_word[c]] = False
 
 
 @njit
 def _fill(
     attributes: Ints,
-    rows: WeightRows,
     placement: Placement,
-    candidates: UInt16s,
-    candidate_starts: Longs,
-    is_candidate: Mask,
+    rest: Used,
+    used: Used,
+    is_used: Mask,
     packed: PackedRows,
 ) -> None:
-    starts, labels, dense, sparse = rows.starts, rows.labels, placement.dense, placement.sparse
+    dense, has_common, columns = placement.dense, placement.has_common, placement.columns
     dense_rows, places, pair_labels = packed.dense_rows, packed.pair_places, packed.pair_labels
-    row, pair = 0, 0
+    bases, labels, n_common = packed.bases, rest.labels, 0
+    for label in range(columns.shape[0]):
+        n_common = max(n_common, columns[label] + 1)
+    row, pair, base = 0, 0, 0
     for k in range(attributes.shape[0]):
-        labels_of_word = candidates[candidate_starts[k] : candidate_starts[k + 1]]
-        if labels_of_word.shape[0] == 0:  # nothing to choose
+        of_word = used.labels[used.starts[k] : used.starts[k + 1]]
+        if of_word.shape[0] == 0:  # nothing to choose
             continue
-        for c in range(labels_of_word.shape[0]):
-            is_candidate[labels_of_word[c]] = True
+        for c in range(of_word.shape[0]):
+            is_used[of_word[c]] = True
         for a in attributes[k]:
-            if a >= 0 and dense[a] >= 0:
-                dense_rows[row] = dense[a]
-                row += 1
-            elif a >= 0:
-                shift = sparse[a] - starts[a]
-                for r in range(starts[a], starts[a + 1]):
-                    # written in any case, and kept if it is a candidate: a branch would be
-                    # mispredicted every few weights
+            if a < 0 or dense[a] >= 0:
+                if a >= 0:
+                    dense_rows[row] = dense[a]
+                    row += 1
+                continue
+            begin, end = rest.starts[a], rest.starts[a + 1]
+            shift = placement.sparse[a] - begin
+            if has_common[a]:
+                bases[base] = placement.sparse[a]
+                base += 1
+                shift += n_common
+            # written in any case, and kept if it is used: a branch would be mispredicted every few
+            # weights
+            if end - begin > _SEARCH * of_word.shape[0]:
+                for c in range(of_word.shape[0]):
+                    if not has_common[a] or columns[of_word[c]] < 0:
+                        found = _find(of_word[c], labels, begin, end)
+                        places[pair] = shift + found
+                        pair_labels[pair] = of_word[c]
+                        pair += found >= 0
+            else:
+                for r in range(begin, end):
                     places[pair] = shift + r
                     pair_labels[pair] = labels[r]
-                    pair += is_candidate[labels[r]]
-        for c in range(labels_of_word.shape[0]):
-            is_candidate[labels_of_word[c]] = False
+                    pair += is_used[labels[r]]
+        for c in range(of_word.shape[0]):
+            is_used[of_word[c]] = False
 
 
 @njit
-def _unpack(
-    dense: Floats, sparse: Floats, dense_of: Ints, sparse_of: Longs, rows: WeightRows
-) -> None:
+def _find(label: int, labels: UInt16s, first: int, end: int) -> int:
+    """The place of a label among the ascending ``labels[first:end]``, -1 where it is not there."""
+    low, high = first, min(end - 1, first + label)
+    while low < high:
+        middle = (low + high) // 2
+        if labels[middle] < label:
+            low = middle + 1
+        else:
+            high = middle
+    return low if labels[low] == label else -1
+
+
+@njit
+def _unpack(dense: Floats, sparse: Floats, placement: Placement, rows: WeightRows) -> None:
     starts, labels, weights = rows.starts, rows.labels, rows.weights
-    for a in range(dense_of.shape[0]):
+    columns, n_common = placement.columns, 0
+    for label in range(columns.shape[0]):
+        n_common = max(n_common, columns[label] + 1)
+    for a in range(placement.dense.shape[0]):
+        row, first = placement.dense[a], placement.sparse[a]
+        rest = first + (n_common if placement.has_common[a] else 0)
         for r in range(starts[a], starts[a + 1]):
-            if dense_of[a] >= 0:
-                weights[r] = dense[dense_of[a], labels[r]]
-            elif sparse_of[a] >= 0:
-                weights[r] = sparse[sparse_of[a] + r - starts[a]]
+            if row >= 0:
+                weights[r] = dense[row, labels[r]]
+            elif first >= 0 and placement.has_common[a] and columns[labels[r]] >= 0:
+                weights[r] = sparse[first + columns[labels[r]]]
+            elif first >= 0:
+                weights[r] = sparse[rest]
+                rest += 1
 
 
 @njit(fast=True)
@@ -290,6 +395,7 @@ def score_words(
     part_starts, parts = rows.divided.starts, rows.divided.parts
     dense_starts, pair_starts = rows.dense_starts, rows.pair_starts
     dense_rows, pair_places, pair_labels = rows.dense_rows, rows.pair_places, rows.pair_labels
+    base_starts, bases, common = rows.base_starts, rows.bases, rows.common
     width = dense.shape[1]
     for k in range(starts.shape[0] - 1):
         labels_of_word = candidates[starts[k] : starts[k + 1]]
@@ -309,6 +415,14 @@ def score_words(
             weights = dense[row]
             for q in range(width):
                 buffer[q] += weights[q]
+        columns = common.columns[common.starts[first + k] : common.starts[first + k + 1]]
+        labels = common.labels[common.starts[first + k] : common.starts[first + k + 1]]
+        rows_of_word = bases[base_starts[first + k] : base_starts[first + k + 1]]
+        for r in range(columns.shape[0]):
+            score, column = 0.0, columns[r]
+            for base in rows_of_word:
+                score += sparse[base + column]
+            buffer[labels[r]] += score
         places = pair_places[pair_starts[first + k] : pair_starts[first + k + 1]]
         labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
         for r in range(places.shape[0]):
@@ -337,6 +451,7 @@ def add_words(
     dense, masks, sparse = rows.dense, rows.masks, rows.sparse
     dense_starts, pair_starts, dense_rows = rows.dense_starts, rows.pair_starts, rows.dense_rows
     pair_places, pair_labels = rows.pair_places, rows.pair_labels
+    base_starts, bases, common = rows.base_starts, rows.bases, rows.common
     part_starts, parts = rows.divided.starts, rows.divided.parts
     width = dense.shape[1]
     norm_change = 0.0
@@ -360,6 +475,17 @@ def add_words(
                     new = old + buffer[q] * mask[q]
                     weights[q] = new
                     norm_change += (new - old) * (new + old)
+            columns = common.columns[common.starts[first + k] : common.starts[first + k + 1]]
+            labels = common.labels[common.starts[first + k] : common.starts[first + k + 1]]
+            rows_of_word = bases[base_starts[first + k] : base_starts[first + k + 1]]
+            for r in range(columns.shape[0]):
+                column, by = columns[r], buffer[labels[r]]
+                if by != 0.0:
+                    for base in rows_of_word:
+                        old = sparse[base + column]
+                        new = old + by
+                        sparse[base + column] = new
+                        norm_change += (new - old) * (new + old)
             places = pair_places[pair_starts[first + k] : pair_starts[first + k + 1]]
             labels = pair_labels[pair_starts[first + k] : pair_starts[first + k + 1]]
             for r in range(places.shape[0]):

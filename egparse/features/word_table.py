@@ -237,4 +237,4 @@ def as_text(sentences: Iterable[Sequence[str]]) -> Text:
     for forms in sentences:
         ids.extend([numbers.setdefault(form, len(numbers)) for form in forms])
         starts.append(len(ids))
-    return Text(np.array(starts), list(numbers), np.array(ids, dtype=np.int32))
+    return Text(np.array(starts, dtype=np.int64), list(numbers), np.array(ids, dtype=np.int32))

@@ -117,12 +117,12 @@ def optimise(
 
 
 def _is_far(before: Certificate | None, after: Certificate | None, stop: StopConfig) -> bool:
-    """Whether a pass raised the dual by so much that the gap is too large for any condition, as the
+    """Whether a pass moved the dual by so much that the gap is too large for any condition, as the
     dual alone shows: nothing depends on the primal there, which takes inference over all examples.
     """
     if before is None or after is None:
         return False
-    least_gap = _RISES * (after.dual - before.dual)
+    least_gap = _RISES * abs(after.dual - before.dual)  # it falls while C decays
     return least_gap > max(SETTLED, stop.gap) * abs(after.dual)
 
 

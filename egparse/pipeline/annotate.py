@@ -6,7 +6,7 @@ words of their input and in how they write the labels back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from threading import local
 from typing import Any, NamedTuple
 from weakref import ReferenceType, ref
@@ -86,14 +86,14 @@ def predict_words(
         chosen = [layer for layer in component.layers if layer in wanted]
         if not chosen:
             continue
-        limits = {
-            layer: _Limit.of(layer, columns, given, constraints) for layer in component.layers
-        }
+        limits = {layer: _Limit.of(layer, given, constraints) for layer in component.layers}
         if all(limits[layer].is_given for layer in chosen):
             predicted = {layer: Values(limits[layer].given) for layer in chosen}
         else:
             allowed = {
-                layer: limit.allowed for layer, limit in limits.items() if limit.allowed is not None
+                layer: allowed_labels
+                for layer, limit in limits.items()
+                if (allowed_labels := limit.allowed(columns.labels.get(layer, ()))) is not None
             }
             probable = [layer for layer in chosen if layer in asked]
             predicted = component.annotate(Request(words, columns, found, allowed, probable))
@@ -110,33 +110,30 @@ def predict_words(
 
 
 class _Limit(NamedTuple):
-    """What is left of one layer: the values that a component may choose from (None: all), the
-    ``given`` tags, ``ABSENT`` where none is, and the constraint that is behind.
+    """What is left of one layer: the ``given`` tags, ``ABSENT`` where none is, and the constraint
+    that is behind.
     """
 
-    allowed: Any
     given: Ints | None
     constraint: LayerConstraints | None
 
     @classmethod
     def of(
-        cls,
-        layer: str,
-        columns: Columns,
-        given: Mapping[str, Ints],
-        constraints: ResolvedConstraints | None,
+        cls, layer: str, given: Mapping[str, Ints], constraints: ResolvedConstraints | None
     ) -> _Limit:
         constraint = None if constraints is None else constraints.of_layers.get(layer)
-        allowed = None if constraint is None else constraint.allowed
         tags = given.get(layer)
-        if tags is None:
-            return cls(allowed, None, constraint)
-        if constraint is not None and constraint.fixed:
+        if tags is not None and constraint is not None and constraint.fixed:
             tags = tags.copy()
             tags[[*constraint.fixed]] = ABSENT
-        if (tags >= 0).any():
-            allowed = _joined(allowed, fixed_labels(tags, len(columns.labels[layer])))
-        return cls(allowed, tags, constraint)
+        return cls(tags, constraint)
+
+    def allowed(self, labels: Sized) -> Any:
+        """The values among ``labels`` that a component may choose from (None: all)."""
+        allowed = None if self.constraint is None else self.constraint.allowed
+        if self.given is not None and (self.given >= 0).any():
+            return _joined(allowed, fixed_labels(self.given, len(labels)))
+        return allowed
 
     @property
     def is_given(self) -> bool:

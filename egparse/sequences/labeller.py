@@ -146,12 +146,10 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     side = np.where(at_root, 2, rows < np.arange(n))
     distance = np.where(at_root, 0, np.searchsorted(_DISTANCES, distances))
     measures = [side, 3 * distance + side, *np.minimum(children[:, :n], 4)]
-    values = np.empty((n, len(tree_column_names(columns))), dtype=np.int32)
     copied = [words.values, table[:, of_head][rows]]
     copied += [kin[of_relative[:n]] for of_relative in relatives]
-    np.concatenate(
-        [*copied, np.stack(measures, axis=1) + FIRST_VALUE], axis=1, out=values, casting="same_kind"
-    )
+    measured = (np.stack(measures, axis=1) + FIRST_VALUE).astype(np.int32)
+    values: Ints = np.concatenate([*copied, measured], axis=1)
     return values
 
 

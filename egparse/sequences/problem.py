@@ -47,8 +47,8 @@ class SequenceProblem(Problem):
     a weight.
 
     Where labels are ``divided``, ``rows`` holds (attribute, part) pairs of so many parts as
-    ``n_parts``. With ``classes`` (n_labels,) bigrams are those of the classes of labels, and
-    ``support`` too.
+    ``n_parts``, of which frequent attributes have all that ``are_common``. With ``classes``
+    (n_labels,) bigrams are those of the classes of labels, and ``support`` too.
 
     ``allowed`` (candidates,) marks the candidates that agree with the annotation; None: the correct
     ones alone. A sentence in which a word has several is annotated in part: ``gold`` is some
@@ -74,6 +74,7 @@ class SequenceProblem(Problem):
         allowed: Mask | None = None,
         divided: LabelParts = WHOLE_LABELS,
         n_parts: int | None = None,
+        are_common: Mask | None = None,
         classes: UInt16s | None = None,
     ) -> None:
         n_classes = n_labels if classes is None else int(classes.max(initial=0)) + 1
@@ -89,7 +90,7 @@ class SequenceProblem(Problem):
             word_starts, gold, candidates, candidate_starts, support is not None, classes
         )
         self.part_starts = self._layout.parts
-        self._placement = place(attributes, rows, n_parts)
+        self._placement = place(attributes, rows, n_parts, are_common)
         packed = pack(
             attributes, rows, self._placement, candidates, candidate_starts, n_parts, divided
         )
@@ -246,7 +247,8 @@ class SequenceProblem(Problem):
         # which weight of the model is where is of no use without the model
         starts, labels, weights = self._rows
         other._rows = WeightRows(starts[:0], labels[:0], weights[:0])
-        other._placement = Placement(self._placement.dense[:0], self._placement.sparse[:0])
+        dense, sparse, has_common, columns = self._placement
+        other._placement = Placement(dense[:0], sparse[:0], has_common[:0], columns)
         if self._allowed is not None and self._decided is not None:
             bounds = layout.candidate_starts
             other._allowed = self._allowed[bounds[of_words.start] : bounds[of_words.stop]]
@@ -343,11 +345,15 @@ def _design_of(
 
 def _set_rows(packed: PackedRows, placement: Placement, rows: WeightRows, weights: Floats) -> None:
     """The inverse of ``features.packed.unpack``."""
-    sizes = np.diff(rows.starts)
-    attribute = np.repeat(np.arange(len(sizes)), sizes)
+    attribute = np.repeat(np.arange(len(rows.starts) - 1), np.diff(rows.starts))
     dense, sparse = placement.dense[attribute], placement.sparse[attribute]
     packed.dense[dense[dense >= 0], rows.labels[dense >= 0]] = weights[dense >= 0]
-    places = sparse + np.arange(len(weights)) - rows.starts[attribute]
+    column, has_common = placement.columns[rows.labels], placement.has_common[attribute]
+    at_column = has_common & (column >= 0)
+    before = np.concatenate([[0], np.cumsum(~at_column)])
+    rank = before[:-1] - before[rows.starts[attribute]]
+    rank += has_common * (placement.columns.max(initial=-1) + 1)
+    places = sparse + np.where(at_column, column, rank)
     packed.sparse[places[sparse >= 0]] = weights[sparse >= 0]
 
 

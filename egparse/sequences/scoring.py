@@ -145,7 +145,7 @@ def score_words(
         forms = np.empty(values.shape[0], dtype=np.int32)
         first = np.empty(values.shape[0] + 1, dtype=np.int64)
         n_forms = _number_forms(form_ids, forms, first)
-        sums = np.zeros((n_forms + 1, n_groups, size))
+        sums = np.empty((n_forms + 1, n_groups, size))
         seen += _sum_forms(first[:n_forms], values, cells, grouped, weights, sums)
         _find_places(words, starts, forms, grouped.offsets, places)
     found = np.empty((words.shape[0], grouped.others.shape[0]), dtype=np.uint64)
@@ -213,6 +213,7 @@ def _sum_forms(
         for k in range(some.shape[0]):
             for g in range(bounds.shape[0] - 1):
                 total = sums[block + k, g]
+                total[:] = 0.0
                 for j in range(bounds[g], bounds[g + 1]):
                     place = some[k, j]
                     if place >= np.uint64(_VECTOR):

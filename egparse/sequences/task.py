@@ -216,6 +216,7 @@ def prepare_sequence(
     if division is not None:
         divided = {"divided": division.parts, "classes": division.classes}
         divided["n_parts"] = len(division.full_from)
+        divided["are_common"] = division.full_from != NEVER
     problem = SequenceProblem(
         attributes=attributes,
         word_starts=starts,

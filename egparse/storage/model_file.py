@@ -411,7 +411,8 @@ def _array_from_extension(code: int, data: bytes) -> np.ndarray[Any, Any]:
         array = np.ndarray(shape, dtype, buffer=data, offset=start)
     except (ValueError, OverflowError):  # an empty array of astronomical shape
         raise _Fault(f"altered: it holds an array of shape {list(shape)}") from None
-    return array.astype(dtype.newbyteorder("="), copy=False)
+    native = dtype.newbyteorder("=")
+    return array.astype(native, copy=False).view(native)  # kernels know the dtype by this name
 
 
 def _fixed_sizes() -> list[int]:

@@ -63,6 +63,8 @@ class Chain:
         self.support = random.random((self.n_classes, self.n_classes)) < 0.8
         self.bigrams = list(zip(*map(np.ndarray.tolist, np.nonzero(self.support)), strict=True))
         self.divided = LabelParts.of(self.parts)
+        some = factor * random.choice(6, size=2)  # which some rows hold
+        self.are_common = np.isin(np.arange(self.n_parts), some)
 
     @property
     def candidates(self) -> np.ndarray:
@@ -88,6 +90,7 @@ class Chain:
             support=self.support,
             divided=self.divided,
             n_parts=self.n_parts,
+            are_common=self.are_common,
             classes=self.classes,
         )
 
