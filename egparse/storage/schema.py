@@ -66,7 +66,7 @@ class Allowance:
     """
 
     ROOM = 80_000_000
-    BYTES_EACH = 8
+    BYTES_EACH = 16
 
     def __init__(self, file_bytes: int) -> None:
         self.total = self.left = self.ROOM + self.BYTES_EACH * file_bytes

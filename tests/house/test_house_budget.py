@@ -16,7 +16,7 @@ BUDGET: dict[str, int] = {
     "layers": 100,
     "schemes": 200,
     "sentences": 370,
-    "storage": 2_345,
+    "storage": 2_346,
     "compilation": 2_200,
     "io": 2_700,
     "classes": 1_870,
@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_500, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_501, 2_500
 DOCUMENTS = 6_100
 """The site without the pages of experiments, and the Markdown at the top."""
 

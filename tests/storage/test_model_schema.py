@@ -344,7 +344,7 @@ def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path:
 
     text = fault_of(tmp_path, "parser.weights", bomb)
     size = (tmp_path / "m").stat().st_size
-    assert text.startswith("parser.weights: expected content that takes at most 8")
+    assert text.startswith("parser.weights: expected content that takes at most ")
     assert size < 1_000_000
     assert Allowance(size).total < 1 << 27
 
