@@ -399,20 +399,20 @@ def _array_from_extension(code: int, data: bytes) -> np.ndarray[Any, Any]:
     start = _ARRAY_START.size + 8 * dimensions
     if dimensions > MAX_DIMENSIONS or start > len(data):
         raise _Fault(f"altered: it holds an array of {dimensions} dimensions")
-    dtype = np.dtype(name).newbyteorder("<")
+    native = np.dtype(name)  # kernels know it by this object alone, and not an equal one
+    stored = native.newbyteorder("<")
     shape = struct.unpack_from(f"<{dimensions}Q", data, _ARRAY_START.size)
-    if math.prod(shape) * dtype.itemsize != len(data) - start:
+    if math.prod(shape) * native.itemsize != len(data) - start:
         raise _Fault(
             f"altered: it holds {len(data) - start} bytes for {name} of shape {list(shape)}"
         )
     if name == "bool" and data[start:].translate(None, delete=b"\0\1"):
         raise _Fault("altered: it holds an array of bool with elements other than 0 and 1")
     try:
-        array = np.ndarray(shape, dtype, buffer=data, offset=start)
+        array = np.ndarray(shape, native if stored == native else stored, data, start)
     except (ValueError, OverflowError):  # an empty array of astronomical shape
         raise _Fault(f"altered: it holds an array of shape {list(shape)}") from None
-    native = dtype.newbyteorder("=")
-    return array.astype(native, copy=False).view(native)  # kernels know the dtype by this name
+    return array.astype(native, copy=False)
 
 
 def _fixed_sizes() -> list[int]:
