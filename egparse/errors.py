@@ -81,7 +81,7 @@ class ModelFileError(EgparseError):
 
 
 class NotFiniteError(EgparseError):
-    """Training whose weights are not finite in the precision of a model file."""
+    """Training whose weights are not finite, or too large for a model file."""
 
 
 class ConfigError(EgparseError):

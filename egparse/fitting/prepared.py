@@ -13,6 +13,7 @@ from egparse.errors import NotFiniteError
 from egparse.fitting.progress import Iteration
 from egparse.learners.learner import Learner, State
 from egparse.learners.problem import Problem
+from egparse.storage.schema import LARGEST_WEIGHT
 from egparse.types import Singles
 
 Predictor = TypeVar("Predictor")
@@ -87,10 +88,12 @@ def require_finite(*tables: Singles) -> None:
     """Check weights before anything is decoded by them: NaN would become an index.
 
     Raises:
-        NotFiniteError: some are infinite or NaN.
+        NotFiniteError: some are infinite or NaN, or too large for a model file.
     """
-    if not all(np.isfinite(table).all() for table in tables):
-        raise NotFiniteError("the weights are not finite; try a larger c")
+    if not all((np.abs(table) <= LARGEST_WEIGHT).all() for table in tables):
+        raise NotFiniteError(
+            f"expected weights up to {LARGEST_WEIGHT:g}, got others; try a larger c"
+        )
 
 
 @contextmanager
