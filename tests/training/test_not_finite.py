@@ -14,7 +14,7 @@ from egparse.training.run import train
     ("overrides", "task"),
     [
         (('layers=["upos"]', "splitter.learner=n-slack", "splitter.c=1e-9"), "splitter"),
-        (('layers=["upos"]', "splitter.train=false", "upos.c=1e-9"), "upos"),
+        (('layers=["upos"]', "upos.c=1e-9", "upos.anneal_from=0"), "upos"),
     ],
 )
 def test_weights_beyond_what_a_file_holds_are_told(
