@@ -3,8 +3,9 @@ added up.
 
 About half of the templates of a tagger depend on the form of one word alone: affixes, shape and
 classes of the word, or of its neighbour. Their rows are summed once for each form of a batch, for
-each place that the form may have beside a word. Weights of a model file are of half precision, and
-a double holds their sums without rounding: no score depends on the order of summation.
+each place that the form may have beside a word. Weights of a model file are multiples of a step, or
+of half precision in older files, and a double holds their sums without rounding: no score depends
+on the order of summation.
 """
 
 from __future__ import annotations

@@ -124,4 +124,4 @@ def test_softmax_margin_by_exponentiated_gradient_has_a_certificate(
         own = [record for record in records if record["task"] == task]
         known = [record for record in own if record["primal"] is not None]
         assert all(record["dual"] <= record["primal"] for record in known)
-        assert own[-1]["relative_gap"] < 0.1
+        assert own[-1]["relative_gap"] < 0.1 < (own[0]["relative_gap"] or 1.0)  # not known: far
