@@ -66,8 +66,8 @@ def optimise(
             is_far = number < stop.iterations and _is_far(before, standing, stop)
             certificate = standing if is_far else learner.certificate(state)
             assert certificate is not None
-            value = certificate.dual if is_far else certificate.primal
-            if not math.isfinite(value) or math.isnan(certificate.dual):
+            objective = certificate.dual if is_far else certificate.primal
+            if not math.isfinite(objective) or math.isnan(certificate.dual):
                 raise EgparseError(
                     f"{task}: the objective is not finite after pass {number}; try a larger c"
                 )
