@@ -33,6 +33,7 @@ from egparse.experiments.plans import (
     second_order,
 )
 from egparse.experiments.quantities import Found
+from egparse.experiments.record import Comparison
 from egparse.experiments.request import Request
 from egparse.experiments.running import Experiment, compare
 from egparse.experiments.store import Results, encoded, machine, read_results, versions
@@ -88,7 +89,10 @@ def perform(name: str, request: Request, directory: Path) -> Results:
     for key, plan in experiment.plans.items():
         request.tell(f"{name}: {key}")
         for found in compare(plan, request, results.comparisons.get(key)):
-            results = written(results._replace(comparisons={**results.comparisons, key: found}))
+            results = written(_with(results, key, found))
+        if not results.comparisons[key].machine:
+            whole = results.comparisons[key]._replace(machine=machine())
+            results = written(_with(results, key, whole))
     for key, probe in experiment.probes.items():
         if key not in results.numbers:
             request.tell(f"{name}: {key}")
@@ -145,12 +149,23 @@ def _made(request: Request) -> dict[str, Any]:
 
 
 def _begun(path: Path, name: str, made: dict[str, Any]) -> Results:
-    """What an interrupted run with the same options of the same program left, or nothing."""
+    """What an interrupted run with the same options of the same program left, or nothing. Of a run
+    on another processor the comparisons are left that were whole: seconds of two processors are
+    not compared.
+    """
     with suppress(EgparseError):
         left = read_results(path, name)
-        if not left.finished and left.made == made:
-            return left
+        elsewhere = left.made["machine"] != made["machine"]
+        if not left.finished and {**left.made, "machine": made["machine"]} == made:
+            kept = {
+                key: one for key, one in left.comparisons.items() if one.machine or not elsewhere
+            }
+            return left._replace(made=made, comparisons=kept)
     return Results(made, {}, {})
+
+
+def _with(results: Results, key: str, found: Comparison) -> Results:
+    return results._replace(comparisons={**results.comparisons, key: found})
 
 
 def _checked(name: str) -> str:

@@ -91,7 +91,7 @@ def page(papers: Sequence[Paper], found: Found) -> Page:
         for part in every
         if any(_was_run(value, found) for value in values_in(part.section))
     ]
-    texts = [_HEAD.rstrip(), _findings(shown), _overview(shown)]
+    texts = [_HEAD.rstrip(), _findings(shown), _overview(shown, found)]
     for paper in papers:
         own = [part for part in shown if part.paper is paper]
         if own:
@@ -157,7 +157,7 @@ def _findings(parts: Sequence[_Part]) -> str:
     return "\n".join(["## Findings against the papers\n", *items]) if items else ""
 
 
-def _overview(parts: Sequence[_Part]) -> str:
+def _overview(parts: Sequence[_Part], found: Found) -> str:
     groups: dict[tuple[str, str], list[Judgement]] = {}
     for part in parts:
         # the anchor that Python-Markdown gives a heading
@@ -171,7 +171,19 @@ def _overview(parts: Sequence[_Part]) -> str:
         last = paper
     every = [own for judgements in groups.values() for own in judgements]
     head = f"## Overview\n\nAll {len(every)} claims: {_verdicts(every)}."
-    return f"{head}\n\n{_table(('Paper', 'Figure or table', 'Claims'), rows)}"
+    table = _table(("Paper", "Figure or table", "Claims"), rows)
+    return f"{head}\n\n{table}\n\n{_filled(_made(found))}"
+
+
+def _made(found: Found) -> str:
+    """By which state of the program and on which processors everything was measured."""
+    states = {results.made["versions"]["egparse"] for results in found.values()}
+    machines = {
+        one.machine for results in found.values() for one in results.comparisons.values()
+    } - {""}
+    hours = sum(results.seconds for results in found.values()) / 3600
+    on = f" on {', '.join(sorted(machines))}" if machines else ""
+    return f"Measured by egparse {', '.join(sorted(states))}{on}, in {hours:.1f} hours of CPU time."
 
 
 def _verdicts(judgements: Iterable[Judgement]) -> str:

@@ -64,7 +64,8 @@ class Curve(NamedTuple):
 class Comparison(NamedTuple):
     """Several contenders on one problem. ``n`` is the number of training examples; ``sign`` is 1
     where a greater score is better, else -1; ``facts`` describe the data. ``split_by_seed`` says
-    that each seed has its own training and validation part.
+    that each seed has its own training and validation part. ``machine`` is the processor that all
+    runs were made on, empty while some are still to be made.
     """
 
     n: int
@@ -73,6 +74,7 @@ class Comparison(NamedTuple):
     facts: Mapping[str, Any]
     curves: tuple[Curve, ...] = ()
     split_by_seed: bool = False
+    machine: str = ""
 
     def runs(self, label: str, c: float) -> tuple[Curve, ...]:
         """The runs of one contender at one C that have points, one for each seed."""

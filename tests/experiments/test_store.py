@@ -142,3 +142,31 @@ def test_an_interrupted_experiment_goes_on(
     kept = sum(len(own.curves) for own in left.comparisons.values())
     total = sum(len(own.curves) for own in whole.comparisons.values())
     assert sum("seed" in line for line in again) == total - kept
+
+
+def test_comparisons_are_of_one_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole ones are kept on another processor, and only they."""
+    monkeypatch.setitem(catalogue.EXPERIMENTS, "small", experiment())
+    monkeypatch.setattr(catalogue, "machine", lambda: "old")
+    lines: list[str] = []
+
+    def tell(text: str) -> None:
+        lines.append(text)
+        if "small: each" in lines and "seed" in text and "seed" in lines[-2]:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        catalogue.perform("small", Request(tell=tell), tmp_path)
+    left = read_results(tmp_path / "small.json", "small").comparisons
+    assert {key: own.machine for key, own in left.items()} == {"one": "old", "each": ""}
+    monkeypatch.setattr(catalogue, "machine", lambda: "new")
+    found = catalogue.perform("small", Request(), tmp_path)
+    assert {key: own.machine for key, own in found.comparisons.items()} == {
+        "one": "old",
+        "each": "new",
+    }
+    seconds = [
+        [[point.seconds for point in curve.points] for curve in of["one"].curves]
+        for of in (left, found.comparisons)
+    ]
+    assert seconds[0] == seconds[1]
