@@ -124,6 +124,8 @@ def _is_iob2(tags: Sequence[str]) -> bool:
     """
     distinct = set(tags)
     distinct.discard(OUTSIDE)
+    if not distinct:
+        return True
     if len({tag[2:] for tag in distinct}) > 1 or not all(
         tag[:2] in ("B-", "I-") and tag[2:] for tag in distinct
     ):

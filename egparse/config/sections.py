@@ -222,16 +222,21 @@ class LemmasConfig(WordLabelConfig):
 class PrunerConfig(LearningConfig):
     """The arc-factored CRF that chooses the arcs which the second-order parser scores.
 
-    It shares templates, candidate arcs and kind of trees with the parser, and needs a learner and a
-    loss that have probabilities.
+    It shares candidate arcs and kind of trees with the parser, and needs a learner and a loss that
+    have probabilities.
     """
 
+    templates: Strings = fixed((), "templates of arcs; empty: the built-in ones, few and cheap")
     max_heads: Annotated[int, Interval(ge=1, le=32)] = setting(8, "heads that a word keeps at most")
     min_relative_marginal: Share = setting(
         0.01,
-        "a head is kept if its marginal is at least this share of that of the word's best head",
+        "in training a head is kept if its marginal is at least this share of that of the word's "
+        "best head",
     )
-    bits: Bits = fixed(21, "binary logarithm of the size of the hashed weight table")
+    parsing_min_relative_marginal: Share = setting(
+        0.03, "the same where the trained parser parses, which needs fewer heads"
+    )
+    bits: Bits = fixed(19, "binary logarithm of the size of the hashed weight table")
     mbr_scale: Scale = setting(
         1.5,
         "score multiplier where the pruner chooses the tree itself (sentences without a tree over "

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.compilation import njit
+from egparse.features.remembered import Remembered
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.storage.schema import Array, Record, Stored, Strings
 from egparse.types import Ints, Longs, Mask, UInt16s
@@ -63,10 +64,13 @@ class FormStatistics:
     casing: UInt16s
     history: UInt16s
     _rows: dict[str, int] = field(init=False, repr=False, compare=False)
+    _row_of: Remembered[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         rows = dict(zip(self.forms, range(len(self.forms)), strict=True))
         object.__setattr__(self, "_rows", rows)
+        row_of = Remembered[str, int](lambda form: rows.get(form.lower(), -1))
+        object.__setattr__(self, "_row_of", row_of)
 
     @classmethod
     def count(cls, text: Text, types: Sequence[str], spans: Ints, counted: Mask) -> FormStatistics:
@@ -116,9 +120,7 @@ class FormStatistics:
 
     def values(self, text: Text) -> Ints:
         """The values of the columns ``COLUMNS``, (words, 2)."""
-        rows = np.array(
-            [self._rows.get(form.lower(), -1) for form in text.distinct], dtype=np.int64
-        )
+        rows = np.array([*map(self._row_of.__getitem__, text.distinct)], dtype=np.int64)
         values = np.empty((len(text.form_ids), len(COLUMNS)), dtype=np.int32)
         kinds, opens, settings = _casing_of(text)
         _fill_values(rows, text.form_ids, self.casing, self.history, kinds, opens, settings, values)
@@ -186,7 +188,7 @@ class _Casing(NamedTuple):
 
 
 def _casing_of(text: Text) -> _Casing:
-    of_forms = np.array([_kind(form) for form in text.distinct], dtype=np.int64)
+    of_forms = np.array([*map(_KIND_OF.__getitem__, text.distinct)], dtype=np.int64)
     n_words = len(text.form_ids)
     casing = _Casing(
         np.empty(n_words, dtype=np.int64),
@@ -242,6 +244,9 @@ def _kind(form: str) -> int:
     if first.isupper():
         return _UPPER if len(form) > 1 and form.isupper() else _TITLE
     return _LOWER if first.isalpha() else _OTHER
+
+
+_KIND_OF = Remembered(_kind)
 
 
 def _casing_codes(lower: Longs, capital: Longs) -> UInt16s:

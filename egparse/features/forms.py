@@ -12,6 +12,7 @@ import numpy as np
 
 from egparse.classes.tables import ClassColumns, normal
 from egparse.errors import ConfigError
+from egparse.features.remembered import MOST
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.types import Ints
 
@@ -83,8 +84,8 @@ class Lexicon:
     """The values of some observables for every form, known or not, and of its word classes, if
     there are tables of them; safe to share between threads.
 
-    The values of a known form are computed when it first occurs, and cached. Those of an unknown
-    form are computed each time, so that memory does not grow with the text that is annotated.
+    The values of a known form are computed when it first occurs, and kept; those of some unknown
+    forms are remembered.
     """
 
     def __init__(
@@ -108,6 +109,7 @@ class Lexicon:
         ]
         self._table = np.zeros((len(self.forms), len(self.names)), dtype=np.int32)
         self._is_computed = np.zeros(len(self.forms), dtype=np.bool_)
+        self._of_unknown: dict[str, Ints] = {}
 
     @classmethod
     def build(
@@ -146,8 +148,19 @@ class Lexicon:
         values = np.empty((len(forms), len(self.names)), dtype=np.int32)
         values[is_known] = self._table[known]
         unknown = (~is_known).nonzero()[0].tolist()
-        values[unknown] = self._compute([forms[k] for k in unknown])
+        values[unknown] = self._unknown([forms[k] for k in unknown])
         return values
+
+    def _unknown(self, forms: Sequence[str]) -> list[Ints]:
+        """The values of forms that are not in the table."""
+        remembered = self._of_unknown
+        new = [form for form in forms if form not in remembered]
+        if len(remembered) + len(new) > MOST:  # replaced, as another thread may be reading it
+            remembered, new = {}, list(forms)
+            self._of_unknown = remembered
+        if new:
+            remembered.update(zip(new, self._compute(new), strict=True))
+        return [remembered[form] for form in forms]
 
     def __contains__(self, form: str) -> bool:
         return form in self._rows

@@ -18,6 +18,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.forms import shape, symbol
+from egparse.features.remembered import Remembered
 from egparse.storage.arrays import ListsByString
 from egparse.types import Ints, Longs, Mask, UInt16s
 
@@ -85,6 +86,9 @@ class TagDictionary:
     ) -> None:
         self.by_form, self.by_suffix = by_form, by_suffix
         self._guesses: dict[str, tuple[int, ...]] = {}
+        self._lists = Remembered[str, tuple[int, ...]](
+            lambda form: self.by_form.get(form) or self._guess(form)
+        )
 
     @classmethod
     def build(
@@ -126,8 +130,7 @@ class TagDictionary:
 
     def candidates(self, distinct: Sequence[str], form_ids: Ints) -> Candidates:
         """The candidates of words; word ``k`` has the form ``distinct[form_ids[k]]``."""
-        lists = [self.by_form.get(form) or self._guess(form) for form in distinct]
-        return lay_out(lists, form_ids)
+        return lay_out([*map(self._lists.__getitem__, distinct)], form_ids)
 
     def with_correct(self, candidates: Candidates, correct: Ints) -> Candidates:
         """The candidates with the correct label of each word, (words,), added where it is

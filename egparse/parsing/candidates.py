@@ -22,6 +22,7 @@ import numpy as np
 from egparse.compilation import copy_numbers, njit
 from egparse.features.arcs import LENGTH_BINS, ArcLabels
 from egparse.sentences import MISSING
+from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.types import Arcs, Floats, Ints, Longs, Shorts, Singles, UInt8s
 
 N_CELLS = 54  # 9 bins of length, 2 directions, 0 / 1 / at least 2 verbs in between
@@ -323,13 +324,22 @@ def _candidates_of(dictionary: ArcLabelDictionary, kind: int, n_tags: int) -> li
 
 
 @njit(separate=True)
-def candidate_labels(values: Ints, arcs: Shorts, dictionary: ArcLabelDictionary) -> ArcLabels:
-    """The candidate labels of the arcs of one sentence, row 0 of ``values`` being the root."""
+def candidate_labels(
+    values: Ints, graph: ArcGraph, dictionary: ArcLabelDictionary, every_arc: bool
+) -> ArcLabels:
+    """The candidate labels of the arcs of one sentence, row 0 of ``values`` being the root.
+
+    The only arc into a word is in every tree, so that its labels decide nothing between trees: it
+    has none unless ``every_arc`` has some.
+    """
+    arcs, into = graph.arcs, graph.into
     m = arcs.shape[0]
     starts = np.zeros(m + 1, dtype=np.int32)
     for a in range(m):
-        kind = _kind(values, arcs[a], dictionary)
-        starts[a + 1] = starts[a] + dictionary.starts[kind + 1] - dictionary.starts[kind]
+        kind, dependent = _kind(values, arcs[a], dictionary), arcs[a, 1]
+        starts[a + 1] = starts[a]
+        if every_arc or into[dependent + 1] - into[dependent] > 1:
+            starts[a + 1] += dictionary.starts[kind + 1] - dictionary.starts[kind]
     labels = np.empty(starts[m], dtype=np.uint8)
     for a in range(m):
         first = dictionary.starts[_kind(values, arcs[a], dictionary)]

@@ -5,7 +5,7 @@ and a second-order one over the arcs that its pruner keeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -19,6 +19,7 @@ from egparse.features.arcs import (
     codes_for,
     compile_arc_templates,
     encode_arcs,
+    encode_sentence,
     score_arcs,
 )
 from egparse.features.default_templates import (
@@ -27,6 +28,8 @@ from egparse.features.default_templates import (
     GRANDPARENT_TEMPLATES,
     HIDDEN_ARC_LABEL_TEMPLATES,
     HIDDEN_ARC_TEMPLATES,
+    HIDDEN_PRUNER_TEMPLATES,
+    PRUNER_TEMPLATES,
     SIBLING_TEMPLATES,
     over_hidden,
 )
@@ -66,7 +69,6 @@ from egparse.parsing.parser import AnyParser, sentence_values
 from egparse.parsing.second_order.decode import BEST_TREE_MBR_SCALE, SCHEDULE
 from egparse.parsing.second_order.parser import SecondOrderParser
 from egparse.parsing.second_order.parts import (
-    Codes,
     Parts,
     Pruning,
     Structure,
@@ -229,8 +231,7 @@ class ArcParserTask(ParserTask[ArcParser]):
         single_root, trees = settings.single_root, self.trees
         if base is None:
             columns = ArcColumns.build(words, self.columns, settings.min_form_count)
-            texts = with_classes(settings, self.columns.n_class_tables, ARC_TEMPLATES)
-            texts = (*texts, *over_hidden(self.columns.hidden, HIDDEN_ARC_TEMPLATES))
+            texts = self._texts(self.columns.n_class_tables, self.columns.hidden)
         else:
             columns, texts = base.columns.extended(words, settings.min_form_count), base.texts
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
@@ -282,6 +283,14 @@ class ArcParserTask(ParserTask[ArcParser]):
         )
         return self.prepared(problem, learning, ARC_THETA + np.log(lengths), untrained)
 
+    def _texts(self, n_tables: int, hidden: Sequence[str]) -> tuple[str, ...]:
+        """The configured templates, or the built-in ones, with those over hidden layers."""
+        if self.pruner is None:
+            return arc_templates_of(self.settings, n_tables, hidden)
+        if self.pruner.templates:
+            return self.pruner.templates
+        return (*PRUNER_TEMPLATES, *over_hidden(hidden, HIDDEN_PRUNER_TEMPLATES))
+
 
 @dataclass(frozen=True)
 class SecondOrderTask(ParserTask[SecondOrderParser]):
@@ -330,7 +339,9 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
             ]
         untrained = self._untrained(settings, labels, sentences, correct, ranks)
         longest = max(len(heads) for heads in correct)
-        model, work = untrained.kernel_model(), new_work(longest, untrained.structure)
+        pruning = Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal)
+        model = replace(untrained, pruning=pruning).kernel_model()
+        work = new_work(longest, untrained.structure)
         encoded = [
             training_parts(values, heads, own, model, work)
             for values, heads, own in zip(sentences, correct, ranks, strict=True)
@@ -349,17 +360,17 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
             known=known,
         )
         for i in problem.partial.tolist():
-            codes, parts = encoded[i]
-            set_completion(problem, i, self._scores_of_pruner(codes, parts))
+            set_completion(problem, i, self._scores_of_pruner(sentences[i], encoded[i][1]))
         return self.prepared(problem, settings, PART_THETA, untrained)
 
-    def _scores_of_pruner(self, codes: Codes, parts: Parts) -> Floats:
+    def _scores_of_pruner(self, values: Ints, parts: Parts) -> Floats:
         """The scores of arcs by the pruner, 0 for all other parts."""
         pruner, graph = self.pruner, parts.graph
+        codes = encode_sentence(values, pruner.templates)
         scores = np.zeros(int(graph.pairs[-1]) + len(parts.labels.labels))
         of_arcs = scores[: len(graph.arcs)]
         places = np.empty(4096, dtype=np.uint32)
-        score_arcs(codes.arcs, pruner.templates, graph.arcs, pruner.table, places, of_arcs)
+        score_arcs(codes, pruner.templates, graph.arcs, pruner.table, places, of_arcs)
         return scores
 
     def _labels(self, deprels: Sequence[Sequence[str]]) -> tuple[str, ...]:
@@ -396,7 +407,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         )
         return SecondOrderParser(
             pruner,
-            Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal),
+            Pruning(self.pruning.max_heads, self.pruning.parsing_min_relative_marginal),
             Structure(
                 siblings=settings.siblings,
                 grandparents=settings.grandparents,
@@ -406,7 +417,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
             ),
             dictionary,
             texts,
-            compile_templates(pruner.templates, names, **texts),
+            compile_templates(names, **texts),
             Weights(np.zeros(1, dtype=np.float32)),
             settings.mbr_scale if is_probabilistic(settings) else BEST_TREE_MBR_SCALE,
             labels=labels,
@@ -421,10 +432,7 @@ def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> 
     """
     is_exact_for(config, trees)
     names = arc_column_names(columns.class_names, columns.hidden)
-    n_tables = columns.n_class_tables
-    texts = with_classes(config, n_tables, ARC_TEMPLATES)
-    arcs = compile_arc_templates(texts, names, BETWEEN)
-    compile_templates(arcs, names, **templates_of(config, n_tables))
+    compile_templates(names, **templates_of(config, columns.n_class_tables))
 
 
 def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
@@ -440,14 +448,21 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
     return config.inference != "loopy" and trees == "projective"
 
 
+def arc_templates_of(config: ParserConfig, n_tables: int, hidden: Sequence[str]) -> tuple[str, ...]:
+    """See ``templates_of``: those of arcs, also of an arc-factored parser."""
+    texts = with_classes(config, n_tables, ARC_TEMPLATES)
+    return (*texts, *over_hidden(hidden, HIDDEN_ARC_TEMPLATES))
+
+
 def templates_of(
     config: ParserConfig, n_tables: int = 0, hidden: Sequence[str] = ()
 ) -> dict[str, tuple[str, ...]]:
-    """The configured templates of pairs and labelled arcs, or the built-in ones, with those over
-    word classes for each of some tables, and with those over hidden layers.
+    """The configured templates of all parts, or the built-in ones, with those over word classes for
+    each of some tables, and with those over hidden layers.
     """
     labels = with_classes(config, n_tables, ARC_LABEL_TEMPLATES, "label_templates")
     return {
+        "arcs": arc_templates_of(config, n_tables, hidden),
         "siblings": with_classes(config, n_tables, SIBLING_TEMPLATES, "sibling_templates"),
         "grandparents": with_classes(
             config, n_tables, GRANDPARENT_TEMPLATES, "grandparent_templates"

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from egparse.features.forms import shape
+from egparse.features.remembered import Remembered
 from egparse.features.request import Request, Values
 from egparse.features.sequence import NEVER, Division, LabelParts
 from egparse.features.tag_dictionary import Candidates, lay_out
@@ -38,9 +39,6 @@ from egparse.types import Floats, Ints
 
 KNOWN = 0
 """The part of labels whose lemma is known; part ``s + 1`` is script s."""
-
-_REMEMBERED = 50_000
-"""Words whose candidate lemmas are remembered."""
 
 STORED_LEMMATISER = Record(
     {
@@ -284,7 +282,6 @@ class Lemmatiser(SequencePredictor):
     model: SequenceModel
     lexicon: LemmaLexicon
     tags: int
-    _options: dict[tuple[str, int], Options] = field(default_factory=dict, repr=False)
 
     name = LEMMAS
     layers = (LEMMAS,)
@@ -331,17 +328,14 @@ class Lemmatiser(SequencePredictor):
         numbers: dict[int, int] = {}
         of_words = [numbers.setdefault(code, len(numbers)) for code in codes.tolist()]
         pairs = map(divmod, numbers, repeat(base))
-        distinct = [self.options_of(words.distinct[form], tag) for form, tag in pairs]
+        distinct = [self.options_of[words.distinct[form], tag] for form, tag in pairs]
         return _BatchOptions(distinct, np.array(of_words, dtype=np.int32))
 
-    def options_of(self, form: str, tag: int) -> Options:
-        """The candidates of a form with a value of UPOS."""
-        found = self._options.get((form, tag))
-        if found is None:
-            found = options_of(self.lexicon, form, self.lexicon.of_word(form, tag))
-            if len(self._options) < _REMEMBERED and form.lower() in self.lexicon.by_form:
-                self._options[form, tag] = found
-        return found
+    @cached_property
+    def options_of(self) -> Remembered[tuple[str, int], Options]:
+        """The candidates by form and value of UPOS."""
+        lexicon = self.lexicon
+        return Remembered(lambda word: options_of(lexicon, word[0], lexicon.of_word(*word)))
 
     def part_labels(self, layer: str, labels: object) -> list[str]:
         """The text of each part that rows of weights are over."""

@@ -22,7 +22,11 @@ from egparse.config.sections import (
 )
 from egparse.errors import ConfigError
 from egparse.features.arcs import compile_arc_templates
-from egparse.features.default_templates import ARC_LABEL_TEMPLATES, ARC_TEMPLATES
+from egparse.features.default_templates import (
+    ARC_LABEL_TEMPLATES,
+    ARC_TEMPLATES,
+    PRUNER_TEMPLATES,
+)
 from egparse.features.pairs import (
     GRANDPARENT_PLACES,
     SIBLING_PLACES,
@@ -136,6 +140,8 @@ def _check_templates(config: TrainConfig) -> None:
     def pairs(places: Any, count: int) -> Callable[[Sequence[str], Sequence[str]], object]:
         return lambda texts, names: compile_pair_templates(texts, places, names, count)
 
+    with _named("pruner.templates"):
+        arcs(config.pruner.templates or PRUNER_TEMPLATES, arc_column_names())
     with_defaults = replace(
         parser,
         templates=parser.templates or ARC_TEMPLATES,

@@ -20,17 +20,17 @@ BUDGET: dict[str, int] = {
     "compilation": 2_200,
     "io": 2_700,
     "classes": 1_870,
-    "structures": 4_500,
-    "features": 3_680,
+    "structures": 4_501,
+    "features": 3_744,
     "learners": 5_500,
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_270,
-    "parsing": 3_840,
+    "sequences": 4_262,
+    "parsing": 3_883,
     "text": 4_320,
     "pipeline": 1_900,
-    "training": 2_500,
+    "training": 2_504,
     "service": 2_950,
     "spacy_components": 3_760,
     "api": 100,
@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_501, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_514, 2_500
 DOCUMENTS = 6_100
 """The site without the pages of experiments, and the Markdown at the top."""
 

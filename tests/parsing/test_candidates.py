@@ -24,6 +24,7 @@ from egparse.parsing.candidates import (
     rank_labels,
     with_correct,
 )
+from egparse.structures.second_order.arc_graph import lay_out
 from egparse.structures.trees import nonprojective, projective
 
 Ints = npt.NDArray[np.int32]
@@ -110,9 +111,14 @@ def built(sentences: tuple = SENTENCES) -> tuple[ArcLabelDictionary, tuple[str, 
 
 
 def candidates(
-    dictionary: ArcLabelDictionary, tags: tuple[int, ...], *arcs: tuple[int, int]
+    dictionary: ArcLabelDictionary,
+    tags: tuple[int, ...],
+    *arcs: tuple[int, int],
+    every_arc: bool = True,
 ) -> ArcLabels:
-    return candidate_labels(rows(tags), np.array(arcs, dtype=np.int16), dictionary)
+    """The labels of the arcs, by head and from the head outward."""
+    graph = lay_out(np.array(arcs, dtype=np.int16), len(tags) + 1, True, True)
+    return candidate_labels(rows(tags), graph, dictionary, every_arc)
 
 
 def lists(found: ArcLabels) -> list[list[int]]:
@@ -132,9 +138,18 @@ def test_ranks_are_by_frequency_and_subtypes_are_cut_off() -> None:
 
 def test_an_arc_has_the_labels_seen_on_arcs_of_its_tags_and_direction() -> None:
     dictionary, ranked = built()
-    arcs = ((2, 1), (2, 3), (0, 2))
+    arcs = ((0, 2), (2, 1), (2, 3))
     found = lists(candidates(dictionary, (NOUN, VERB, NOUN), *arcs))
-    assert [[ranked[label] for label in own] for own in found] == [["nsubj"], ["obj"], ["root"]]
+    assert [[ranked[label] for label in own] for own in found] == [["root"], ["nsubj"], ["obj"]]
+
+
+def test_the_only_arc_into_a_word_needs_no_labels() -> None:
+    dictionary, _ = built()
+    tags, arcs = (NOUN, VERB, NOUN), ((0, 2), (2, 1), (1, 3), (2, 3))
+    every = lists(candidates(dictionary, tags, *arcs))
+    assert all(every)
+    found = lists(candidates(dictionary, tags, *arcs, every_arc=False))
+    assert found == [[], every[1], [], every[3]]  # (0, 2), (1, 3), (2, 1), (2, 3)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from oracles.second_order_trees import grandparent_parts, sibling_parts
 from oracles.trees import Heads, all_trees
 
-from egparse.features.arcs import ArcLabels, compile_arc_templates
+from egparse.features.arcs import ArcLabels
 from egparse.learners.learner import LearnerConfig
 from egparse.learners.losses import HINGE, LOG_LINEAR, PERCEPTRON, Loss
 from egparse.learners.problem import Problem
@@ -33,13 +33,12 @@ Part = tuple[object, ...]
 
 INF = math.inf
 NAMES = ("form", "upos", BETWEEN)
-ARCS = compile_arc_templates(("h.upos + d.upos", "+ d.upos", "h.form + d.form"), NAMES, BETWEEN)
 TEMPLATES = compile_templates(
-    ARCS,
     NAMES,
-    ("h.upos s.upos d.upos", "s.form d.upos"),
-    ("g.upos h.upos d.upos", "g.upos d.form"),
-    ("h.upos + d.upos", "+ d.upos", "+ d.form"),
+    arcs=("h.upos + d.upos", "+ d.upos", "h.form + d.form"),
+    siblings=("h.upos s.upos d.upos", "s.form d.upos"),
+    grandparents=("g.upos h.upos d.upos", "g.upos d.form"),
+    labels=("h.upos + d.upos", "+ d.upos", "+ d.form"),
 )
 CORRECT: tuple[Heads, ...] = (
     (-1, 2, 0, 2),

@@ -106,7 +106,11 @@ class SecondOrderDecoder(Decoder):
         candidates = ALL_CANDIDATES
         if limits is not None:
             candidates = allowed_arcs(
-                values, self._model.arc_filter, limits, self.single_root, self._work.buffers.arcs
+                values,
+                self._model.pruner.arc_filter,
+                limits,
+                self.single_root,
+                self._work.buffers.arcs,
             )
             if not len(candidates):
                 return None

@@ -19,6 +19,7 @@ from egparse.parsing.parser import AnyParser, ScoredTree
 from egparse.parsing.second_order.decode import SecondOrderDecoder, k_best_trees
 from egparse.parsing.second_order.parts import (
     KernelModel,
+    KernelPruner,
     Pruning,
     Structure,
     Templates,
@@ -57,7 +58,13 @@ STORED_PARSER = Record(
             }
         ),
         "templates": Record(
-            {"siblings": _TEMPLATES, "grandparents": _TEMPLATES, "labels": _TEMPLATES}
+            {
+                "arcs": _TEMPLATES,
+                "siblings": _TEMPLATES,
+                "grandparents": _TEMPLATES,
+                "labels": _TEMPLATES,
+            },
+            absent={"arcs": None},  # those of the pruner
         ),
         "weights": HashedWeights(),
         "sharpness": Number(),
@@ -130,8 +137,7 @@ class SecondOrderParser(AnyParser):
     def kernel_model(self, with_probabilities: bool = False) -> KernelModel:
         """The parser as compiled kernels take it."""
         return KernelModel(
-            self.pruner.arc_filter,
-            self.pruner.table,
+            KernelPruner(self.pruner.arc_filter, self.pruner.templates, self.pruner.table),
             self.pruning,
             self.structure,
             self.dictionary,
@@ -177,9 +183,12 @@ class SecondOrderParser(AnyParser):
         )
         dictionary = ArcLabelDictionary(**read["dictionary"])
         _check_dictionary(stored, dictionary, len(read["labels"]))
-        texts = {kind: tuple(strings) for kind, strings in read["templates"].items()}
+        texts = {
+            kind: pruner.texts if strings is None else tuple(strings)
+            for kind, strings in read["templates"].items()
+        }
         with stored.naming("templates"):
-            templates = compile_templates(pruner.templates, pruner.columns.names, **texts)
+            templates = compile_templates(pruner.columns.names, **texts)
         return cls(
             pruner,
             Pruning(read["pruning"]["heads"], read["pruning"]["share"]),

@@ -81,19 +81,20 @@ class Parts(NamedTuple):
 
 
 def compile_templates(
-    arcs: ArcTemplates,
     columns: Sequence[str],
+    *,
+    arcs: Sequence[str],
     siblings: Sequence[str],
     grandparents: Sequence[str],
     labels: Sequence[str],
 ) -> Templates:
-    """Compile all templates over the named columns; those of arcs are given compiled.
+    """Compile all templates over the named columns.
 
     Raises:
         ConfigError: a template that cannot be read.
     """
     return Templates(
-        arcs,
+        compile_arc_templates(arcs, columns, BETWEEN),
         compile_arc_templates(labels, columns, BETWEEN),
         compile_pair_templates(siblings, SIBLING_PLACES, columns, 1),
         compile_pair_templates(grandparents, GRANDPARENT_PLACES, columns, 2),
@@ -214,6 +215,14 @@ class Pruning(NamedTuple):
     min_relative_marginal: float
 
 
+class KernelPruner(NamedTuple):
+    """The arc-factored parser that prunes, as kernels take it."""
+
+    arc_filter: ArcFilter
+    templates: ArcTemplates
+    weights: Weights
+
+
 class Structure(NamedTuple):
     """Which pairs of arcs are scored, over which trees, and whether inference is exact or loopy."""
 
@@ -225,12 +234,9 @@ class Structure(NamedTuple):
 
 
 class KernelModel(NamedTuple):
-    """The parser as its kernels take it. ``pruner`` holds the weights of the arc-factored parser,
-    ``weights`` those of the parser itself; with a ``temperature`` of 0 there are no probabilities.
-    """
+    """The parser as its kernels take it; with a ``temperature`` of 0 there are no probabilities."""
 
-    arc_filter: ArcFilter
-    pruner: Weights
+    pruner: KernelPruner
     pruning: Pruning
     structure: Structure
     dictionary: ArcLabelDictionary
@@ -277,10 +283,10 @@ def training_parts(
     tree and the labels at these.
     """
     structure = model.structure
-    codes, arcs = prune(values, ALL_CANDIDATES, model, work)
-    arcs = with_correct_arcs(arcs, heads)
+    arcs = with_correct_arcs(prune(values, ALL_CANDIDATES, model, work), heads)
     graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
-    labels = candidate_labels(values, graph.arcs, model.dictionary)
+    labels = candidate_labels(values, graph, model.dictionary, True)
+    codes = encode(values, model.templates)
     return codes, Parts(graph, with_correct(labels, graph.arcs, heads, ranks))
 
 
@@ -292,34 +298,33 @@ def build_parts(
     values: Ints, candidates: Arcs, model: KernelModel, work: Work
 ) -> tuple[Codes, Parts]:
     """Codes of a sentence, and its parts over the arcs that the pruner keeps of the ``candidates``;
-    no parts if the candidates have no tree.
+    no parts if the candidates have no tree. Arcs that are in every tree have no labels.
     """
     structure = model.structure
-    codes, arcs = prune(values, candidates, model, work)
+    arcs = prune(values, candidates, model, work)
     graph = lay_out(arcs, values.shape[0], structure.siblings, structure.grandparents)
-    return codes, Parts(graph, candidate_labels(values, graph.arcs, model.dictionary))
+    codes = encode(values, model.templates)
+    return codes, Parts(graph, candidate_labels(values, graph, model.dictionary, False))
 
 
 @njit(separate=True)
-def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> tuple[Codes, Arcs]:
-    """Codes of a sentence, and those of the ``candidates`` that the pruner keeps; no arcs if the
-    candidates have no tree.
-    """
-    codes, buffers, size = encode(values, model.templates), work.buffers, values.shape[0]
-    arcs = list_arcs(values, candidates, model.arc_filter, buffers.arcs)
-    scores = buffers.scores
+def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> Arcs:
+    """Those of the ``candidates`` that the pruner keeps; none if the candidates have no tree."""
+    pruner, buffers, size = model.pruner, work.buffers, values.shape[0]
+    arcs = list_arcs(values, candidates, pruner.arc_filter, buffers.arcs)
+    codes, scores = encode_sentence(values, pruner.templates), buffers.scores
     square = buffers.square[: size * size].reshape((size, size))
     marginals = buffers.marginals[: size * size].reshape((size, size))
-    score_arcs(codes.arcs, model.templates.arcs, arcs, model.pruner, buffers.places, scores)
+    score_arcs(codes, pruner.templates, arcs, pruner.weights, buffers.places, scores)
     scatter(arcs, scores, square)
     log_z = _infer_arcs(
         square, model.structure.single_root, marginals, work.projective, work.nonprojective
     )
     if not log_z > -np.inf:
-        return codes, np.empty((0, 2), dtype=np.int16)
+        return np.empty((0, 2), dtype=np.int16)
     for a in range(arcs.shape[0]):
         scores[a] = marginals[arcs[a, 0], arcs[a, 1]]
-    return codes, _most_probable(arcs, scores, model.pruning, size)
+    return _most_probable(arcs, scores, model.pruning, size)
 
 
 @njit

@@ -55,6 +55,8 @@ def chosen_marginals(
                 )
     alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
     probabilities = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
+    without_others = np.bincount(word[alike], minlength=len(chosen)) == np.diff(starts)
+    probabilities[without_others & (probabilities > 0.0)] = 1.0  # exactly, as nothing else may be
     return np.where(chosen < 0, np.nan, np.clip(probabilities, 0.0, 1.0))
 
 

@@ -251,7 +251,7 @@ def test_scripts_that_give_the_same_lemma_are_one_candidate() -> None:
     found = options_of(lemmatiser.lexicon, "dogs", every)
     assert len(set(found.lemmas)) == len(found.lemmas) > 10
     assert options_of(lemmatiser.lexicon, "dogs", ()).lemmas == ("dogs",)
-    assert lemmatiser.options_of("xyzzy", NO_TAG).lemmas
+    assert lemmatiser.options_of["xyzzy", NO_TAG].lemmas
 
 
 def test_the_settings_are_in_the_model() -> None:
