@@ -233,7 +233,7 @@ class PrunerConfig(LearningConfig):
         "in training a head is kept if its marginal is at least this share of that of the word's "
         "best head",
     )
-    parsing_min_relative_marginal: Share = setting(
+    parsing_min_marginal: Share = setting(
         0.03, "the same where the trained parser parses, which needs fewer heads"
     )
     bits: Bits = fixed(19, "binary logarithm of the size of the hashed weight table")

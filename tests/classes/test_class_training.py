@@ -94,7 +94,7 @@ def test_every_task_names_its_columns(whole: Model) -> None:
     assert {"class[0]|head_class[0]", "class6_2[0]|head_class6_2[0]|side[0]"} <= set(labels)
     parser = whole.components["parser"]
     assert isinstance(parser, SecondOrderParser)
-    assert "h.class6_2 h.xpos + d.class6_2 d.xpos" in parser.pruner.texts
+    assert "h.class6_2 h.xpos + d.class6_2 d.xpos" in parser.texts["arcs"]
     assert "h.class_2 + d.class_2" in parser.texts["labels"]
     assert "h.class6_2 s.class6_2 d.class6_2" in parser.texts["siblings"]
     assert "g.class6_2 h.class6_2 d.class6_2" in parser.texts["grandparents"]

@@ -26,7 +26,8 @@ def test_a_quick_experiment_writes_numbers_page_and_figures(tmp_path: Path) -> N
 def test_json_is_all_that_it_prints(tmp_path: Path) -> None:
     numbers = tmp_path / "old" / "losses.json"
     numbers.parent.mkdir()
-    numbers.write_bytes(encoded("losses", Results({"quick": True}, {}, {}, 1.5, finished=True)))
+    made = {"quick": True, "versions": {"egparse": "0"}}
+    numbers.write_bytes(encoded("losses", Results(made, {}, {}, 1.5, finished=True)))
     done = run(f"experiment losses --from {numbers.parent} --output {tmp_path}/new --json --quiet")
     found = json.loads(done.stdout)
     assert found["claims"][0].keys() == {"claim", "verdict"}

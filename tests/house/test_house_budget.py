@@ -27,7 +27,7 @@ BUDGET: dict[str, int] = {
     "config": 1_150,
     "fitting": 1_540,
     "sequences": 4_262,
-    "parsing": 3_883,
+    "parsing": 3_897,
     "text": 4_320,
     "pipeline": 1_900,
     "training": 2_504,
@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_514, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_517, 2_500
 DOCUMENTS = 6_100
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -469,13 +469,15 @@ def test_training_tells_of_its_two_parts() -> None:
     assert [one for one in passes if one[0] in ("pruner", "parser")] == expected
 
 
-@pytest.mark.parametrize(("task", "iteration"), [("pruner", 2), ("parser", 0)])
+@pytest.mark.parametrize(
+    ("task", "iteration", "least"), [("pruner", 2, 0.2), ("pruner", 3, 0.6), ("parser", 0, 0.6)]
+)
 def test_stopped_before_there_is_a_second_order_parser_the_pruner_is_the_parser(
-    task: str, iteration: int
+    task: str, iteration: int, least: float
 ) -> None:
     model = interrupted(task, iteration)
     assert isinstance(model.components["parser"], ArcParser)
-    assert accuracy(model, corpus(20)) > 0.3
+    assert accuracy(model, corpus(20)) > least
     assert model.record["tasks"]["heads"]["task"] == "pruner"
 
 

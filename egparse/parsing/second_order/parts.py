@@ -46,10 +46,12 @@ from egparse.parsing.candidates import (
     with_correct,
 )
 from egparse.parsing.columns import BETWEEN
+from egparse.parsing.gold_trees import crossing_arcs
 from egparse.parsing.tree_inference import Buffers, scatter
 from egparse.storage.arrays import Weights
 from egparse.structures.second_order import loopy
 from egparse.structures.second_order.arc_graph import ArcGraph, lay_out
+from egparse.structures.second_order.projective_log import best_tree
 from egparse.structures.trees import nonprojective, projective
 from egparse.structures.trees.chu_liu_edmonds import SearchWorkspace, search_workspace
 from egparse.types import Arcs, Floats, Ints, Singles, UInt32s
@@ -280,14 +282,24 @@ def training_parts(
     values: Ints, heads: Ints, ranks: Ints, model: KernelModel, work: Work
 ) -> tuple[Codes, Parts]:
     """Codes and parts of a training sentence: the parts of parsing it, with the arcs of the correct
-    tree and the labels at these.
+    tree and the labels at these. Where that tree crosses itself and the pruner leaves no other, the
+    arcs to each word from the one before it are there too.
     """
     structure = model.structure
     arcs = with_correct_arcs(prune(values, ALL_CANDIDATES, model, work), heads)
     graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
+    if structure.projective and crossing_arcs(heads) and not _has_tree(graph, model):
+        arcs = with_correct_arcs(arcs, np.arange(len(heads), dtype=np.int32))
+        graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
     labels = candidate_labels(values, graph, model.dictionary, True)
     codes = encode(values, model.templates)
     return codes, Parts(graph, with_correct(labels, graph.arcs, heads, ranks))
+
+
+def _has_tree(graph: ArcGraph, model: KernelModel) -> bool:
+    """Whether some projective tree has arcs of the graph alone."""
+    room = np.empty(len(graph.into) - 1, dtype=np.int32)
+    return best_tree(graph, np.zeros(graph.pairs[-1]), model.structure.single_root, room) > -np.inf
 
 
 # Inlined for the reason given in ``decode``.
