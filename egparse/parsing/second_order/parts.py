@@ -46,7 +46,6 @@ from egparse.parsing.candidates import (
     with_correct,
 )
 from egparse.parsing.columns import BETWEEN
-from egparse.parsing.gold_trees import crossing_arcs
 from egparse.parsing.tree_inference import Buffers, scatter
 from egparse.storage.arrays import Weights
 from egparse.structures.second_order import loopy
@@ -285,6 +284,8 @@ def training_parts(
     tree and the labels at these. Where that tree crosses itself and the pruner leaves no other, the
     arcs to each word from the one before it are there too.
     """
+    from egparse.parsing.gold_trees import crossing_arcs  # which parsing does without
+
     structure = model.structure
     arcs = with_correct_arcs(prune(values, ALL_CANDIDATES, model, work), heads)
     graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
