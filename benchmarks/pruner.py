@@ -17,6 +17,7 @@ import numpy as np
 
 from egparse.config.sections import ParserConfig, PrunerConfig, TrainConfig
 from egparse.features.default_templates import ARC_TEMPLATES, PRUNER_TEMPLATES
+from egparse.features.word_table import Columns
 from egparse.fitting.optimise import optimise
 from egparse.fitting.task import Part
 from egparse.io.corpus import read_corpus
@@ -63,10 +64,10 @@ def main() -> None:
             )
 
 
-def trained(train: Part, dev: Part, columns: object, config: PrunerConfig) -> ArcParser:
+def trained(train: Part, dev: Part, columns: Columns, config: PrunerConfig) -> ArcParser:
     """A pruner of projective trees after all its passes."""
     heads = gold_heads_of([heads_of(one) for one in train.sentences], dev.sentences)
-    task = ArcParserTask(columns, train, dev, heads, ParserConfig(), "projective", 1, pruner=config)  # type: ignore[arg-type]
+    task = ArcParserTask(columns, train, dev, heads, ParserConfig(), "projective", 1, pruner=config)
     return optimise(task.prepare(), config.stop, None, "pruner", lambda step: None).predictor
 
 

@@ -174,8 +174,8 @@ PRUNER_TEMPLATES = (
     "h.xpos[-1] h.xpos + d.xpos d.xpos[+1]", "h.xpos h.marker + d.marker d.xpos",
     "h.form h.xpos + d.xpos", "h.xpos + d.form d.xpos", "h.form + d.form",
 )  # fmt: skip
-"""For arcs in the pruner, which scores many more of them than the parser: with all of theirs it
-keeps a twelfth fewer arcs at the same loss, and takes six times as long (docs/decisions/pruner.md).
+"""For arcs in the pruner, which scores four times as many of them as the parser: with all templates
+of the parser an arc has six times as many features (docs/decisions/second-order.md).
 """
 
 HIDDEN_PRUNER_TEMPLATES = {
