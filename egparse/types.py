@@ -20,6 +20,7 @@ UInt64s = npt.NDArray[np.uint64]
 UInt32s = npt.NDArray[np.uint32]
 UInt16s = npt.NDArray[np.uint16]
 UInt8s = npt.NDArray[np.uint8]
+Int8s = npt.NDArray[np.int8]
 
 Arcs = Shorts
 """Arcs as pairs (head, dependent), shape (m, 2); words count from 1, the root is 0."""

@@ -30,10 +30,10 @@ from egparse.features.hashing import (
     MIXER,
     change_weight,
     direction_code,
+    in_units,
     index_shift,
     mix,
     sum_weights,
-    weight_at,
     weight_index,
 )
 from egparse.features.sentence_context import N_BETWEEN
@@ -44,7 +44,7 @@ from egparse.features.templates import (
     wordless_first,
 )
 from egparse.storage.arrays import Weights
-from egparse.types import Floats, Ints, Shorts, Singles, UInt8s, UInt32s, UInt64s
+from egparse.types import Floats, Int8s, Ints, Shorts, Singles, UInt8s, UInt32s, UInt64s
 
 MAX_TEMPLATES = 256
 """The features of one arc fit a buffer, and hashing tells templates apart by a number below this.
@@ -304,7 +304,7 @@ def score_arcs(
 
     ``places`` is a buffer for the indices of some arcs.
     """
-    cells, values = weights.cells, weights.values
+    cells, step = weights.cells, weights.step
     shift, indices = index_shift(cells), _rows_for(templates, places)
     n_of_all = templates.head_sides.shape[0] + templates.n_with_length
     room = np.empty(2 * indices.shape[1], dtype=np.float32)
@@ -313,11 +313,11 @@ def score_arcs(
         n = some.shape[0]
         sums = room[: 2 * n].reshape((2, n))
         _put_features(codes, templates, some, shift, indices)
-        sum_weights(cells, values, indices, n_of_all, sums)
+        sum_weights(cells, indices, n_of_all, sums)
         for r in range(n):
             for f in range(n_of_all, indices[-1, r]):
-                sums[f % 2, r] += weight_at(cells, values, indices[f, r])
-            scores[start + r] = sums[0, r] + sums[1, r]
+                sums[f % 2, r] += np.float32(cells[indices[f, r]])
+            scores[start + r] = in_units(step, sums[0, r] + sums[1, r])
 
 
 @njit
@@ -374,7 +374,7 @@ def _label_index(line: np.uint32, rank: np.uint32) -> np.uint32:
 def _put_lines(
     codes: ArcCodes, templates: ArcTemplates, arcs: Shorts, shift: np.uint64, lines: UInt32s
 ) -> None:
-    """Write the line of each template and arc, ``lines[t, a]``."""
+    """Write the line of each arc and template, ``lines[a, t]``."""
     head_codes, dependent_codes = codes.head, codes.dependent
     head_sides, dependent_sides = templates.head_sides, templates.dependent_sides
     for a in range(arcs.shape[0]):
@@ -388,7 +388,7 @@ def _put_lines(
             code = ((base ^ np.uint64(t + 256)) * MIXER) ^ direction
             if t == 0:  # the pair of tags is combined with the length
                 code ^= np.uint64(length + 1) * np.uint64(0xC4CEB9FE1A85EC53)
-            lines[t, a] = weight_index(code, shift)
+            lines[a, t] = weight_index(code, shift)
 
 
 @njit
@@ -401,19 +401,77 @@ def score_labels(
     scores: Floats,
 ) -> None:
     """Add the score of each labelled arc to ``scores`` (labels,)."""
-    cells, values = weights.cells, weights.values
+    lines = np.empty((arcs.shape[0], templates.head_sides.shape[0]), dtype=np.uint32)
+    _put_lines(codes, templates, arcs, index_shift(weights.cells), lines)
+    _sum_lines(weights.step, weights.cells, lines, candidates, scores)
+
+
+@njit
+def _sum_lines(
+    step: float | None,
+    cells: Singles | Int8s,
+    lines: UInt32s,
+    candidates: ArcLabels,
+    scores: Floats,
+) -> None:
+    """Add the weights of each arc's ``lines`` (arcs, templates) at its labels to ``scores``."""
     labels, starts = candidates.labels, candidates.starts
-    lines = np.empty((templates.head_sides.shape[0], arcs.shape[0]), dtype=np.uint32)
-    _put_lines(codes, templates, arcs, index_shift(cells), lines)
-    arc_of = np.empty(labels.shape[0], dtype=np.uint32)
-    for a in range(arcs.shape[0]):
-        for k in range(starts[a], starts[a + 1]):
-            arc_of[k] = a
+    if step is None:
+        for a in range(lines.shape[0]):
+            for t in range(lines.shape[1]):
+                for k in range(starts[a], starts[a + 1]):
+                    scores[k] += cells[_label_index(lines[a, t], np.uint32(labels[k]))]
+    else:
+        octets, n = cells.view(np.uint64), lines.shape[1]
+        sums = np.empty(4, dtype=np.uint64)
+        for a in range(lines.shape[0]):
+            blocks, block = 0, 0
+            for k in range(starts[a], starts[a + 1]):
+                blocks |= 1 << (labels[k] >> 4)
+            while blocks > 0:
+                if blocks & 1:
+                    _sum_blocks(octets, lines[a], np.uint32(block), sums)
+                    for k in range(starts[a], starts[a + 1]):
+                        if labels[k] >> 4 == block:
+                            scores[k] += step * (_sum_at(sums, labels[k] & 15) - 128 * n)
+                blocks >>= 1
+                block += 1
+
+
+_SIGNS = np.uint64(0x8080808080808080)
+_EVEN = np.uint64(0x00FF00FF00FF00FF)
+
+
+@njit(inline=True)
+def _sum_blocks(octets: UInt64s, lines: UInt32s, block: np.uint32, sums: UInt64s) -> None:
+    """Add up the 16 weights of one block of each line, all at once: ``octets`` are the weights,
+    eight to a number, and ``sums`` (4,) has the sums, with 128 more for each weight, four to a
+    number, see ``_sum_at``. So many weights as there may be templates do not overflow 16 bits.
+    """
+    one, eight = np.uint64(1), np.uint64(8)
+    first_even = first_odd = last_even = last_odd = np.uint64(0)
     for t in range(lines.shape[0]):
-        row = lines[t]
-        for k in range(arc_of.shape[0]):
-            index = _label_index(row[arc_of[k]], np.uint32(labels[k]))
-            scores[k] += weight_at(cells, values, index)
+        line = lines[t]
+        # undo the rotation by the lowest bits of the line (``_label_index``): by a multiple of
+        # eight weights in the choice of numbers, by less within them
+        place = np.uint64((line >> np.uint32(4)) ^ block) << one
+        half, turn = np.uint64(line >> np.uint32(3)) & one, np.uint64(line & np.uint32(7)) * eight
+        low, high = octets[place + half] ^ _SIGNS, octets[place + (half ^ one)] ^ _SIGNS
+        back = np.uint64(63) - turn  # in two shifts, as no number can be shifted by 64 bits
+        first = (low >> turn) | ((high << one) << back)
+        last = (high >> turn) | ((low << one) << back)
+        first_even += first & _EVEN
+        first_odd += (first >> eight) & _EVEN
+        last_even += last & _EVEN
+        last_odd += (last >> eight) & _EVEN
+    sums[0], sums[1], sums[2], sums[3] = first_even, first_odd, last_even, last_odd
+
+
+@njit(inline=True)
+def _sum_at(sums: UInt64s, rank: int) -> int:
+    """The sum of one of 16 weights, see ``_sum_blocks``."""
+    number = sums[2 * (rank >> 3) + (rank & 1)]
+    return np.int64((number >> np.uint64(16 * ((rank & 7) >> 1))) & np.uint64(0xFFFF))
 
 
 @njit
@@ -429,15 +487,15 @@ def add_labels(
     ``add_arcs``.
     """
     labels, starts = candidates.labels, candidates.starts
-    lines = np.empty((templates.head_sides.shape[0], 1), dtype=np.uint32)
+    lines = np.empty((1, templates.head_sides.shape[0]), dtype=np.uint32)
     shift, norm_change = index_shift(weights), 0.0
     for a in range(arcs.shape[0]):
         first, end = starts[a], starts[a + 1]
         if not np.any(changes[first:end]):
             continue
         _put_lines(codes, templates, arcs[a : a + 1], shift, lines)
-        for t in range(lines.shape[0]):
+        for t in range(lines.shape[1]):
             for k in range(first, end):
-                index = _label_index(lines[t, 0], np.uint32(labels[k]))
+                index = _label_index(lines[0, t], np.uint32(labels[k]))
                 norm_change += change_weight(weights, index, np.float32(changes[k]))
     return norm_change

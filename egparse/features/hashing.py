@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from egparse.compilation import njit
-from egparse.types import Singles, UInt8s, UInt32s
+from egparse.types import Int8s, Singles, UInt32s
 
 MIXER = np.uint64(0xFF51AFD7ED558CCD)
 """The first multiplier of MurmurHash3's 64-bit finaliser."""
@@ -48,7 +48,7 @@ def direction_code(head: int, dependent: int) -> np.uint64:
 
 
 @njit(inline=True)
-def index_shift(weights: Singles | UInt8s) -> np.uint64:
+def index_shift(weights: Singles | Int8s) -> np.uint64:
     """The shift of ``weight_index`` for a table of 2^bits weights: 64 - bits."""
     return np.uint64(64) - np.uint64(np.round(np.log2(weights.shape[0])))
 
@@ -60,27 +60,25 @@ def weight_index(code: np.uint64, shift: np.uint64) -> np.uint32:
 
 
 @njit
-def weight_at(cells: Singles | UInt8s, values: Singles | None, index: np.uint32) -> np.float32:
-    """The weight at an index; ``cells`` and ``values`` are those of ``storage.arrays.Weights``."""
-    # numba knows the type of None and compiles one of the two
-    if values is None:
-        return np.float32(cells[index])
-    return np.float32(values[cells[index]])
-
-
-@njit
-def sum_weights(
-    cells: Singles | UInt8s, values: Singles | None, indices: UInt32s, n: int, sums: Singles
-) -> None:
-    """Write to ``sums`` (2, items) the sums of the weights at the first ``n`` rows of indices
-    (rows, items): of the even rows and of the odd ones.
+def sum_weights(cells: Singles | Int8s, indices: UInt32s, n: int, sums: Singles) -> None:
+    """Write to ``sums`` (2, items) the sums of the cells (see ``storage.arrays.Weights``) at the
+    first ``n`` rows of indices (rows, items): of the even rows and of the odd ones.
     """
     # row by row, so that no item waits for its last weight before the next one is looked up
     sums[:] = 0.0
     for f in range(n):
         row, total = indices[f], sums[f % 2]
         for r in range(total.shape[0]):
-            total[r] += weight_at(cells, values, row[r])
+            total[r] += np.float32(cells[row[r]])
+
+
+@njit
+def in_units(step: float | None, total: np.float32) -> float:
+    """The sum of weights of which the cells add up to ``total``; exact, as steps are powers of two
+    and no sum has 2^24 of them.
+    """
+    # numba knows the type of None and compiles one of the two
+    return np.float64(total) if step is None else step * np.float64(total)
 
 
 @njit(inline=True)

@@ -23,7 +23,7 @@ import numpy as np
 from egparse.compilation import njit
 from egparse.errors import ConfigError
 from egparse.features.arcs import LENGTH_BINS, MAX_TEMPLATES
-from egparse.features.hashing import change_weight, mix, sum_weights
+from egparse.features.hashing import change_weight, in_units, mix, sum_weights
 from egparse.features.templates import MAX_HASHED_CELLS, read_ends, wordless_first
 from egparse.storage.arrays import Weights
 from egparse.structures.second_order.arc_graph import ArcGraph
@@ -233,7 +233,7 @@ def score_pairs(
     """Write the scores of the pair parts of one sentence to ``scores`` (parts,); those of arcs, the
     first parts, are left alone.
     """
-    cells, values, m = weights.cells, weights.values, parts.arcs.shape[0]
+    cells, step, m = weights.cells, weights.step, parts.arcs.shape[0]
     shift, n_parts = _shift(cells.shape[0]), parts.pairs[m] - m
     listed = np.empty((6, n_parts), dtype=np.uint32)
     _list_pairs(parts, listed)
@@ -251,9 +251,9 @@ def score_pairs(
             if n == _BLOCK or r == n_parts - 1:
                 _put_features(codes, listed, chosen[:n], shift, indices)
                 sums = room[: 2 * n].reshape((2, n))
-                sum_weights(cells, values, indices, n_features, sums)
+                sum_weights(cells, indices, n_features, sums)
                 for k in range(n):
-                    scores[m + chosen[k]] = sums[0, k] + sums[1, k]
+                    scores[m + chosen[k]] = in_units(step, sums[0, k] + sums[1, k])
                 n = 0
 
 

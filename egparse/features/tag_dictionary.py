@@ -20,7 +20,7 @@ from egparse.compilation import njit
 from egparse.features.forms import shape, symbol
 from egparse.features.remembered import Remembered
 from egparse.storage.arrays import ListsByString
-from egparse.types import Ints, Longs, Mask, UInt16s
+from egparse.types import Floats, Ints, Longs, Mask, UInt16s
 
 MAX_SUFFIX = 4
 """Characters of the longest suffix."""
@@ -194,14 +194,18 @@ def lay_out(lists: Sequence[Sequence[int]], form_ids: Ints) -> Candidates:
     starts = np.zeros(len(form_ids) + 1, dtype=np.int64)
     (begins[1:] - begins[:-1])[form_ids].cumsum(out=starts[1:])
     labels = np.empty(int(starts[-1]), dtype=np.uint16)
-    _gather(flat, begins, form_ids, starts, labels)
+    gather(flat, begins, form_ids, starts, labels)
     return Candidates(labels, starts)
 
 
 @njit
-def _gather(flat: UInt16s, begins: Longs, ids: Ints, starts: Longs, labels: UInt16s) -> None:
-    """Write the list ``flat[begins[i]:begins[i + 1]]`` of each word's ``i`` to its place."""
+def gather(
+    flat: UInt16s | Floats, begins: Longs, ids: Ints, starts: Longs, out: UInt16s | Floats
+) -> None:
+    """Write the list of each word's number ``i``, which begins at ``flat[begins[i]]``, to
+    ``out[starts[k]:starts[k + 1]]``.
+    """
     for k in range(ids.shape[0]):
         begin = begins[ids[k]]
         for place in range(starts[k], starts[k + 1]):
-            labels[place] = flat[begin + place - starts[k]]
+            out[place] = flat[begin + place - starts[k]]

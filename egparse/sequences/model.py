@@ -27,6 +27,7 @@ from egparse.features.templates import (
     compile_templates,
     extract_keys,
 )
+from egparse.sequences.form_scores import FormScores
 from egparse.sequences.scoring import Cells, Grouped, Weights, group, score_words
 from egparse.storage.arrays import coarse, compress_array, compress_rows
 from egparse.storage.schema import (
@@ -49,7 +50,7 @@ from egparse.types import Floats, Ints, Longs, Mask, Singles, UInt16s, UInt64s
 
 if TYPE_CHECKING:
     from egparse.config.sections import ExpanderConfig, TokeniserConfig, WordLabelConfig
-    from egparse.features.word_table import Columns
+    from egparse.features.word_table import Columns, Words
 
 
 def _declared(in_rows: str, in_ngrams: str) -> Record:
@@ -172,26 +173,54 @@ class SequenceModel:
             np.arange(self.n_labels, dtype=np.int32) if kinds is None else kinds,
         )
 
-    def scores(
-        self, values: Ints, starts: Longs, candidates: Candidates, form_ids: Ints | None = None
-    ) -> Floats:
+    def scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The scores of the candidates of words; 0 for a word with one: no score changes what has
-        no alternative. With ``form_ids`` words of the same number have the same form.
+        no alternative.
         """
-        words = (np.diff(candidates.starts) > 1).nonzero()[0]
         scores = np.zeros(len(candidates.labels))
-        self._score(words, words, values, starts, candidates, form_ids, scores)
+        self._score_several(values, starts, candidates, self._ungrouped, _NO_FORMS, scores)
         return scores
+
+    def scores_of(self, words: Words, candidates: Candidates, *, by_form: bool) -> Floats:
+        """The same for words whose forms are known; what depends on the form of a word alone is
+        remembered if candidates are ``by_form``.
+        """
+        scores, grouped = np.zeros(len(candidates.labels)), self._grouped
+        if by_form:
+            scores, (_, grouped) = self._form_scores.of(words, candidates), self._divided
+        forms = words.form_ids
+        self._score_several(words.values, words.starts, candidates, grouped, forms, scores)
+        return scores
+
+    def _scores_of_forms(self, values: Ints, candidates: Candidates) -> Floats:
+        starts, scores = np.arange(len(values) + 1), np.zeros(len(candidates.labels))
+        of_form, _ = self._divided
+        self._score_several(values, starts, candidates, of_form, _NO_FORMS, scores)
+        return scores
+
+    def _score_several(
+        self,
+        values: Ints,
+        starts: Longs,
+        candidates: Candidates,
+        grouped: Grouped,
+        forms: Ints,
+        scores: Floats,
+    ) -> None:
+        """Add the scores of all words that have several candidates."""
+        words = (np.diff(candidates.starts) > 1).nonzero()[0]
+        self._score(words, words, values, starts, candidates, grouped, forms, scores)
 
     def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
         the memory.
         """
-        scores = np.empty(len(candidates.labels))
+        scores, grouped = np.zeros(len(candidates.labels)), self._ungrouped
         items = np.arange(len(rows))
         for first in range(0, len(rows), _BLOCK):
             block = slice(first, first + _BLOCK)
-            self._score(rows[block], items[block], values, starts, candidates, None, scores)
+            chosen = rows[block], items[block]
+            self._score(*chosen, values, starts, candidates, grouped, _NO_FORMS, scores)
         return scores
 
     def unary_scores(self, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
@@ -205,19 +234,20 @@ class SequenceModel:
         values: Ints,
         starts: Longs,
         candidates: Candidates,
-        form_ids: Ints | None,
+        grouped: Grouped,
+        forms: Ints,
         scores: Floats,
     ) -> None:
-        """Score the candidates of ``words``, ascending; word ``words[k]`` has those of the item
-        ``items[k]``.
+        """Add the scores of the candidates of ``words``, ascending; word ``words[k]`` has those of
+        the item ``items[k]``.
         """
         score_words(
             words,
             values,
             starts,
-            _NO_FORMS if form_ids is None else form_ids,
+            forms,
             self._cells,
-            self._ungrouped if form_ids is None else self._grouped,
+            grouped,
             self._weights,
             items,
             candidates,
@@ -235,6 +265,14 @@ class SequenceModel:
     @cached_property
     def _grouped(self) -> Grouped:
         return group(self.templates.texts, self.n_parts)
+
+    @cached_property
+    def _divided(self) -> tuple[Grouped, Grouped]:
+        return self._grouped.divided()
+
+    @cached_property
+    def _form_scores(self) -> FormScores:
+        return FormScores(self._scores_of_forms)
 
     @cached_property
     def _ungrouped(self) -> Grouped:

@@ -3,7 +3,8 @@ added up.
 
 About half of the templates of a tagger depend on the form of one word alone: affixes, shape and
 classes of the word, or of its neighbour. Their rows are summed once for each form of a batch, for
-each place that the form may have beside a word. Weights of a model file are multiples of a step, or
+each place that the form may have beside a word; for the word itself the sums are remembered
+(``form_scores``). Weights of a model file are multiples of a step, or
 of half precision in older files, and a double holds their sums without rounding: no score depends
 on the order of summation.
 """
@@ -51,6 +52,17 @@ class Grouped(NamedTuple):
     bounds: Longs
     of_forms: Longs
     others: Longs
+
+    def divided(self) -> tuple[Grouped, Grouped]:
+        """The templates of the form of the word itself, as ``others``, and all other ones."""
+        groups = np.repeat(self.offsets, np.diff(self.bounds))
+        own, beside = self.offsets == 0, np.diff(self.bounds)[self.offsets != 0]
+        bounds = np.cumsum([0, *beside], dtype=np.int64)
+        rest = Grouped(self.offsets[~own], bounds, self.of_forms[groups != 0], self.others)
+        return Grouped(*NO_GROUPS, self.of_forms[groups == 0]), rest
+
+
+NO_GROUPS = (np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
 def group(texts: Sequence[str], n_parts: int | None = None) -> Grouped:
@@ -133,7 +145,7 @@ def score_words(
     scores: Floats,
 ) -> float:
     """Score the candidate labels of some ``words``, ascending: word ``words[k]`` has those of
-    ``items[k]``, and the same slice of ``scores`` gets their scores.
+    ``items[k]``, and their scores are added to the same slice of ``scores``.
 
     ``values[word, column]`` holds the columns of consecutive sentences; sentence ``i`` has the
     words ``starts[i]`` up to ``starts[i + 1]``. Words of equal ``form_ids`` have equal forms.
@@ -377,5 +389,5 @@ def score_candidates(
                             score += sums[places[k, g], g, part]
                         for j in range(n_read):
                             score += vectors[read[j], part]
-                scores[c] = score
+                scores[c] += score
     return seen

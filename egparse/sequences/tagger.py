@@ -138,7 +138,7 @@ class Tagger(SequencePredictor):
         labels = np.full(words.n_words, -1, dtype=np.int32)
         lost = np.ones(words.n_words, dtype=np.bool_)
         for candidates in self._candidates(words, allowed):
-            scores = self.model.scores(words.values, words.starts, candidates, words.form_ids)
+            scores = self.model.scores_of(words, candidates, by_form=allowed is None)
             labels[lost] = self.model.choose(scores, words.starts, candidates)[lost]
             if allowed is None:
                 return labels
@@ -163,7 +163,7 @@ class Tagger(SequencePredictor):
         """
         found = np.full(words.n_words, np.nan)
         for candidates in self._candidates(words, allowed):
-            scores = self.model.scores(words.values, words.starts, candidates, words.form_ids)
+            scores = self.model.scores_of(words, candidates, by_form=allowed is None)
             others = self.model.probabilities(scores, words.starts, candidates, labels, kinds)
             found = np.where(np.isnan(found), others, found)
             if not (np.isnan(found) & (labels >= 0)).any():

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from egparse.types import Singles, UInt8s
+from egparse.types import Int8s, Singles
 
 MAX_BYTES = 1 << 30
 """No array of a model is larger; one that claims to be is not decompressed."""
@@ -34,7 +34,6 @@ _LEVELS, _SAMPLE = 256, 1 << 12
 _PIECE = 1 << 16
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 _STEPS = 127
-_BYTES = np.arange(256, dtype=np.uint8).view(np.int8).astype(np.float64)  # with their signs
 _SMALLEST = 1e-30  # its steps, and 1 / it, are normal numbers in single precision
 _MOST_EACH = 8  # weights for a byte of the file, in larger tables
 
@@ -185,18 +184,17 @@ def compress_rows(weights: Singles) -> dict[str, Any] | npt.NDArray[np.float16]:
 
 class Weights(NamedTuple):
     """A hashed table of weights, (n,), as kernels take it: in full, or as in the model file, where
-    ``values`` (256,) has the weight of each byte. Bytes miss the processor's cache less.
+    each is a multiple of a ``step``, a power of two. Bytes miss the processor's cache less.
     """
 
-    cells: Singles | UInt8s
-    values: Singles | None = None
+    cells: Singles | Int8s
+    step: float | None = None
 
     def in_full(self) -> Singles:
         """The weights themselves, (n,)."""
-        if self.values is None:
+        if self.step is None:
             return cast(Singles, self.cells)
-        # "clip" takes each value at once; bytes are within range in any mode
-        return np.asarray(np.take(self.values, cast(UInt8s, self.cells), mode="clip"))
+        return np.asarray(self.cells * np.float32(self.step))
 
 
 def quantise(weights: Singles) -> Weights:
@@ -208,11 +206,10 @@ def quantise(weights: Singles) -> Weights:
     """
     largest = float(np.max(np.abs(weights), initial=0.0))
     if largest < _SMALLEST:
-        return Weights(np.zeros(len(weights), dtype=np.uint8), np.zeros(_LEVELS, dtype=np.float32))
+        return Weights(np.zeros(len(weights), dtype=np.int8), 1.0)
     size = np.sqrt(2 * np.mean(np.square(weights), dtype=np.float64))
-    width = _power_of_two(max(size, 2 * largest / _STEPS))
-    steps = np.rint(weights * np.float32(1 / width)).astype(np.int8)
-    return Weights(steps.view(np.uint8), _BYTES.astype(np.float32) * width)
+    step = _power_of_two(max(size, 2 * largest / _STEPS))
+    return Weights(np.rint(weights * np.float32(1 / step)).astype(np.int8), float(step))
 
 
 def pack_weights(weights: Weights, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
@@ -222,12 +219,12 @@ def pack_weights(weights: Weights, *, deflated_up_to: int = 1 << 23) -> dict[str
     ``deflated_up_to`` weights: the file then is in proportion to the memory that it takes, which
     reading requires (``schema.Allowance``).
     """
-    cells, values = quantise(weights.in_full()) if weights.values is None else weights
+    cells, step = quantise(weights.in_full()) if weights.step is None else weights
     plain = cells.tobytes()
     deflated = zlib.compress(plain, _LEVEL)
     if len(plain) > max(deflated_up_to, _MOST_EACH * len(deflated)):
         deflated = zlib.compress(plain, 0)
-    return {"deflated": deflated, "values": values, "count": len(plain)}
+    return {"deflated": deflated, "step": step, "count": len(plain)}
 
 
 def unpack_weights(stored: Mapping[str, Any]) -> Weights:
@@ -242,17 +239,16 @@ def unpack_weights(stored: Mapping[str, Any]) -> Weights:
         raise ValueError(
             f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
         )
-    values = stored["values"] if "values" in stored else _old_values(float(stored["largest"]))
-    cells = np.empty(count, dtype=np.uint8)
+    cells = np.empty(count, dtype=np.int8)
     done = 0
     for plain in _pieces(stored["deflated"]):
         if done + len(plain) > count:
             raise ValueError(f"expected {count} bytes, got more")
-        cells[done : done + len(plain)] = np.frombuffer(plain, dtype=np.uint8)
+        cells[done : done + len(plain)] = np.frombuffer(plain, dtype=np.int8)
         done += len(plain)
     if done != count:
         raise ValueError(f"expected {count} bytes, got {done}")
-    return Weights(cells, np.array(values, dtype=np.float32))
+    return Weights(cells, float(stored["step"]))
 
 
 def _pieces(compressed: bytes) -> Iterator[bytes]:
@@ -276,11 +272,3 @@ def _pieces(compressed: bytes) -> Iterator[bytes]:
     if not stream.eof or stream.unused_data or taken < len(data):
         raise ValueError("expected compressed bytes, got another end")
 
-
-def _old_values(largest: float) -> Singles:
-    """The values in files that state the largest weight m instead: byte q, with its sign, stands
-    for sign(q) (q / 127)^2 m.
-    """
-    if largest != 0.0 and not (largest >= _SMALLEST and largest == float(np.float32(largest))):
-        raise ValueError(f"expected a largest weight of single precision, got {largest}")
-    return np.asarray(np.sign(_BYTES) * (_BYTES / _STEPS) ** 2 * largest, dtype=np.float32)

@@ -449,11 +449,8 @@ class HashedWeights:
 
     def read(self, stored: Stored, sizes: Sizes) -> Weights:
         """The weights, (2^k,)."""
-        kind: dict[str, Field] = {"values": Array("float32", (256,))}
-        if "values" not in _map(stored):  # in older files
-            kind = {"largest": Number()}
         count = Integer(1 << MIN_BITS, 1 << MAX_BITS)
-        parts = Record({"deflated": _BYTES, **kind, "count": count}).read(stored, {})
+        parts = Record({"deflated": _BYTES, "step": Number(), "count": count}).read(stored, {})
         if parts["count"] & (parts["count"] - 1):
             raise stored.fault("a power of two", parts["count"], "count")
         stored.spend(parts["count"])

@@ -34,9 +34,19 @@ def sentence(n: int, seed: int = 0) -> tuple:
 
 
 def scores_of(codes, arcs, weights) -> np.ndarray:
+    table = weights if isinstance(weights, Weights) else Weights(weights)
     scores = np.empty(len(arcs))
-    score_arcs(codes, TEMPLATES, arcs, Weights(weights), np.empty(4096, dtype=np.uint32), scores)
+    score_arcs(codes, TEMPLATES, arcs, table, np.empty(4096, dtype=np.uint32), scores)
     return scores
+
+
+def test_weights_in_bytes_give_the_scores_of_the_same_weights_in_full() -> None:
+    codes, arcs = sentence(6)
+    cells = np.random.default_rng(3).integers(-127, 128, 1 << 10).astype(np.int8)
+    table = Weights(cells, 2.0**-9)
+    np.testing.assert_array_equal(
+        scores_of(codes, arcs, table), scores_of(codes, arcs, table.in_full())
+    )
 
 
 def test_scores_are_linear_and_the_change_of_the_norm_is_exact() -> None:

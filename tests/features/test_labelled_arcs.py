@@ -76,10 +76,11 @@ def scores_of(
     templates: ArcTemplates,
     arcs: Arcs,
     candidates: ArcLabels,
-    weights: npt.NDArray[np.float32],
+    weights: npt.NDArray[np.float32] | Weights,
 ) -> Floats:
+    table = weights if isinstance(weights, Weights) else Weights(weights)
     scores = np.zeros(len(candidates.labels))
-    score_labels(codes, templates, arcs, candidates, Weights(weights), scores)
+    score_labels(codes, templates, arcs, candidates, table, scores)
     return scores
 
 
@@ -110,6 +111,23 @@ def test_weights_are_added_to_what_is_there() -> None:
     codes = encoded(values, templates)
     score_labels(codes, templates, arcs, candidates, Weights(weights), scores)
     assert scores.tolist() == [k + len(TEMPLATES) for k in range(len(scores))]
+
+
+@pytest.mark.parametrize("extreme", [0, -128, 127])
+def test_weights_in_bytes_give_the_scores_of_the_same_weights_in_full(extreme: int) -> None:
+    templates = compiled(tuple(f"h.upos + d.upos d.upos[{k}]" for k in range(256)))
+    values, arcs, _ = sentence(4, 5)
+    every = [rank for rank in range(255) for _ in range(rank % 3)]
+    labels = np.array(every[: 6 * len(arcs)], dtype=np.uint8)
+    starts = np.linspace(0, len(labels), len(arcs) + 1).astype(np.int32)
+    candidates, codes = ArcLabels(labels, starts), encoded(values, templates)
+    cells = np.random.default_rng(2).integers(-128, 128, 1 << 10).astype(np.int8)
+    if extreme:
+        cells[:] = extreme
+    table = Weights(cells, 2.0**-7)
+    found = scores_of(codes, templates, arcs, candidates, table)
+    in_full = scores_of(codes, templates, arcs, candidates, table.in_full())
+    np.testing.assert_array_equal(found, in_full)
 
 
 @pytest.mark.parametrize("bits", [8, 16])

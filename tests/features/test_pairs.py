@@ -76,10 +76,11 @@ def features_of(graph: ArcGraph, codes: tuple[PairCodes, PairCodes], bits: int) 
 
 
 def scores_of(
-    graph: ArcGraph, codes: tuple[PairCodes, PairCodes], weights: npt.NDArray[np.float32]
+    graph: ArcGraph, codes: tuple[PairCodes, PairCodes], weights: npt.NDArray[np.float32] | Weights
 ) -> Floats:
+    table = weights if isinstance(weights, Weights) else Weights(weights)
     scores = np.zeros(graph.pairs[-1])
-    score_pairs(graph, *codes, Weights(weights), scores)
+    score_pairs(graph, *codes, table, scores)
     return scores
 
 
@@ -136,6 +137,14 @@ def test_a_part_has_each_template_and_those_without_words_once_more() -> None:
     for (kind, third, _, dependent), place in named(graph).items():
         no_tree = kind == "grandparent" and third == dependent
         assert counts[place] == (0 if no_tree else 5), (kind, third, dependent)
+
+
+def test_weights_in_bytes_give_the_scores_of_the_same_weights_in_full() -> None:
+    graph, codes = laid_out(every_arc(4), 4), encoded(drawn(4, 2))
+    table = Weights(np.random.default_rng(5).integers(-127, 128, 1 << 10).astype(np.int8), 0.25)
+    np.testing.assert_array_equal(
+        scores_of(graph, codes, table), scores_of(graph, codes, table.in_full())
+    )
 
 
 def test_a_word_that_is_its_own_grandparent_scores_nothing() -> None:

@@ -168,21 +168,8 @@ def test_quantised_weights_come_back(count: int) -> None:
 def test_weights_that_were_read_are_stored_as_they_were(scale: float) -> None:
     stored = pack_weights(Weights(weights_of(1 << 12) * np.float32(scale)))
     again = pack_weights(unpack_weights(stored))
-    np.testing.assert_array_equal(again.pop("values"), stored.pop("values"))
     assert again == stored
-
-
-def test_weights_of_older_files_are_read_and_stored_as_they_were() -> None:
-    content = {"deflated": zlib.compress(bytes(range(256))), "count": 256}
-    weights = unpack_weights(content | {"largest": 2.0})
-    assert weights.in_full()[[0, 1, 127, 129, 255]].tolist() == pytest.approx(
-        [0, 2 / 127**2, 2, -2, -2 / 127**2]
-    )
-    again = unpack_weights(pack_weights(weights))
-    np.testing.assert_array_equal(again.in_full(), weights.in_full())
-    for faulty in (0.1, 1e-40):
-        with pytest.raises(ValueError, match=f"largest weight of single precision, got {faulty}"):
-            unpack_weights(content | {"largest": faulty})
+    assert np.log2(stored["step"]) % 1 == 0
 
 
 def test_a_large_table_that_is_nearly_empty_stays_in_proportion_to_its_memory() -> None:

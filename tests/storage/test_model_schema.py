@@ -205,7 +205,7 @@ UPOS = "taggers.upos.model"
         ("parser.weights.count", lambda *_: 3 << 20, "a power of two, got 3145728"),
         ("parser.weights.count", lambda *_: 1, "an integer from 256 to 268435456, got 1"),
         (
-            "parser.pruner.weights.largest",
+            "parser.pruner.weights.step",
             lambda *_: float("nan"),
             "a number from 0 to 1e+09, got nan",
         ),
