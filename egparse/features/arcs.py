@@ -468,7 +468,7 @@ def _sum_blocks(octets: UInt64s, lines: UInt32s, block: np.uint32, sums: UInt64s
 
 
 @njit(inline=True)
-def _sum_at(sums: UInt64s, rank: int) -> int:
+def _sum_at(sums: UInt64s, rank: int) -> np.int64:
     """The sum of one of 16 weights, see ``_sum_blocks``."""
     number = sums[2 * (rank >> 3) + (rank & 1)]
     return np.int64((number >> np.uint64(16 * ((rank & 7) >> 1))) & np.uint64(0xFFFF))

@@ -6,6 +6,7 @@ their neighbours.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -60,4 +61,4 @@ class FormScores:
         scores = self._score(words.values[rows], Candidates(labels, starts))
         bounds = (starts * scores.itemsize).tolist()
         plain = scores.tobytes()
-        return [plain[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False)]
+        return [plain[begin:end] for begin, end in pairwise(bounds)]

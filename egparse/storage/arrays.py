@@ -271,4 +271,3 @@ def _pieces(compressed: bytes) -> Iterator[bytes]:
         raise ValueError(f"expected compressed bytes, got {error}") from error
     if not stream.eof or stream.unused_data or taken < len(data):
         raise ValueError("expected compressed bytes, got another end")
-

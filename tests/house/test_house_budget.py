@@ -20,13 +20,13 @@ BUDGET: dict[str, int] = {
     "compilation": 2_200,
     "io": 2_700,
     "classes": 1_870,
-    "structures": 4_501,
-    "features": 3_744,
+    "structures": 4_505,
+    "features": 3_805,
     "learners": 5_500,
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_262,
+    "sequences": 4_360,
     "parsing": 3_898,
     "text": 4_320,
     "pipeline": 1_900,
@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_517, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_580, 2_500
 DOCUMENTS = 6_100
 """The site without the pages of experiments, and the Markdown at the top."""
 

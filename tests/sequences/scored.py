@@ -19,7 +19,7 @@ def scored(
     weights = Weights.of(index, rows, divided, n_parts)
     places = dict(weights.slots.tolist())
     found = [[places.get(a + 1, 0) for a in of_word] for of_word in attributes.tolist()]
-    scores, n = np.empty(len(labels)), len(attributes)
+    scores, n = np.zeros(len(labels)), len(attributes)
     score_candidates(
         np.arange(n),
         np.array(found, dtype=np.uint64),

@@ -43,16 +43,7 @@ def chosen_marginals(
         multiclass.softmax(unary, starts.astype(np.int32), marginals)
     else:
         marginals = np.full(len(unary), np.nan)
-        for first, end in zip(sentences[:-1].tolist(), sentences[1:].tolist(), strict=True):
-            if first < end:
-                begin, last = starts[first], starts[end]
-                marginals[begin:last] = _sentence_marginals(
-                    unary[begin:last],
-                    starts[first : end + 1] - begin,
-                    in_ngrams[begin:last],
-                    transitions,
-                    opening,
-                )
+        _write_marginals(unary, starts, in_ngrams, sentences, transitions, opening, marginals)
     alike = (chosen[word] >= 0) & (kinds[labels] == kinds[chosen[word]])
     probabilities = np.bincount(word[alike], weights=marginals[alike], minlength=len(chosen))
     without_others = np.bincount(word[alike], minlength=len(chosen)) == np.diff(starts)
@@ -60,31 +51,48 @@ def chosen_marginals(
     return np.where(chosen < 0, np.nan, np.clip(probabilities, 0.0, 1.0))
 
 
-def _sentence_marginals(
+@njit
+def _write_marginals(
     unary: Floats,
     starts: Longs,
-    labels: UInt16s,
+    in_ngrams: UInt16s,
+    sentences: Longs,
     transitions: Singles,
     opening: Singles,
-) -> Floats:
-    """Marginals of all candidates of one sentence, nan if no sequence is allowed."""
-    sentence_labels, places = np.unique(labels, return_inverse=True)
-    scores = unary.copy()
-    scores[: starts[1]] += opening[labels[: starts[1]]]
-    bigrams = transitions[np.ix_(sentence_labels, sentence_labels)].reshape(-1)
-    parts = np.concatenate([scores, bigrams]).astype(np.float64)
-    result = chain.marginals(
-        parts,
-        starts.astype(np.int32),
-        places.astype(np.int32),
-        len(sentence_labels),
-        shared=True,
-    )
-    return (
-        result.marginals[: len(labels)]
-        if np.isfinite(result.log_partition)
-        else np.full(len(labels), np.nan)
-    )
+    marginals: Floats,
+) -> None:
+    """Write the marginals of all candidates; those of sentences without an allowed sequence are
+    left alone.
+    """
+    numbers = np.full(opening.shape[0], -1, dtype=np.int32)  # of a sentence's own labels
+    own = np.empty(opening.shape[0], dtype=np.int32)
+    for i in range(sentences.shape[0] - 1):
+        first, n_words = sentences[i], sentences[i + 1] - sentences[i]
+        if n_words == 0:
+            continue
+        begin, end = starts[first], starts[sentences[i + 1]]
+        n, m = end - begin, 0
+        for place in range(begin, end):
+            numbers[in_ngrams[place]] = 0
+        for label in range(numbers.shape[0]):
+            if numbers[label] == 0:
+                numbers[label], own[m] = m, label
+                m += 1
+        parts, out = np.empty(n + m * m), np.empty(n + m * m)
+        bounds, labels = np.empty(n_words + 1, dtype=np.int32), np.empty(n, dtype=np.int32)
+        for k in range(n_words + 1):
+            bounds[k] = starts[first + k] - begin
+        for c in range(n):
+            parts[c], labels[c] = unary[begin + c], numbers[in_ngrams[begin + c]]
+            if c < bounds[1]:
+                parts[c] += opening[in_ngrams[begin + c]]
+        for a in range(m):
+            for b in range(m):
+                parts[n + a * m + b] = transitions[own[a], own[b]]
+            numbers[own[a]] = -1
+        work = chain.workspace(n, n_words, m)
+        if np.isfinite(chain.forward_backward(parts, bounds, labels, m, work, out)):
+            marginals[begin:end] = out[:n]
 
 
 def slack_of(transitions: Singles) -> float:

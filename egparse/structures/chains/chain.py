@@ -70,6 +70,7 @@ class Workspace(NamedTuple):
     pointers: Ints
 
 
+@njit
 def workspace(n_unary: int, n_words: int, n_labels: int) -> Workspace:
     """Buffers for sentences of at most ``n_unary`` unary parts, ``n_words`` words and ``n_labels``
     labels.
@@ -351,18 +352,13 @@ def viterbi(
     return highest
 
 
-def marginals(
-    parts: Floats, starts: Ints, labels: Ints, n_labels: int, *, shared: bool = False
-) -> ChainMarginals:
+def marginals(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> ChainMarginals:
     """Log partition and marginals of one sentence; see the module for the layout.
-
-    With ``shared`` several candidates of a word may have the same label: then labels are classes
-    of candidates, by which transitions are scored.
 
     Raises:
         ValueError: array shapes that do not fit together, or a word without candidates.
     """
-    _check(parts, starts, labels, n_labels, shared)
+    _check(parts, starts, labels, n_labels)
     out = np.empty_like(parts)
     work = workspace(len(labels), len(starts), n_labels)
     return ChainMarginals(forward_backward(parts, starts, labels, n_labels, work, out), out)
@@ -376,7 +372,7 @@ def argmax(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> BestSequ
     return BestSequence(choice, viterbi(parts, starts, labels, n_labels, work, choice))
 
 
-def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int, shared: bool = False) -> None:
+def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int) -> None:
     if len(starts) < 2 or starts[0] != 0 or np.any(np.diff(starts) < 1):
         raise ValueError("expected at least one word and at least one candidate a word")
     if starts[-1] != len(labels) or parts.shape != (len(labels) + n_labels * n_labels,):
@@ -386,5 +382,5 @@ def _check(parts: Floats, starts: Ints, labels: Ints, n_labels: int, shared: boo
         raise ValueError(f"expected labels in 0..{n_labels - 1}")
     inside = np.ones(len(labels), dtype=np.bool_)
     inside[starts[:-1]] = False
-    if not shared and np.any(np.diff(labels)[inside[1:]] < 1):
+    if np.any(np.diff(labels)[inside[1:]] < 1):
         raise ValueError("expected the candidate labels of each word in ascending order")
