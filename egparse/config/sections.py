@@ -230,11 +230,7 @@ class PrunerConfig(LearningConfig):
     max_heads: Annotated[int, Interval(ge=1, le=32)] = setting(8, "heads that a word keeps at most")
     min_relative_marginal: Share = setting(
         0.01,
-        "in training a head is kept if its marginal is at least this share of that of the word's "
-        "best head",
-    )
-    parsing_min_marginal: Share = setting(
-        0.03, "the same where the trained parser parses, which needs fewer heads"
+        "a head is kept if its marginal is at least this share of that of the word's best head",
     )
     bits: Bits = fixed(19, "binary logarithm of the size of the hashed weight table")
     mbr_scale: Scale = setting(

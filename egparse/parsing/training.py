@@ -407,7 +407,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         )
         return SecondOrderParser(
             pruner,
-            Pruning(self.pruning.max_heads, self.pruning.parsing_min_marginal),
+            Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal),
             Structure(
                 siblings=settings.siblings,
                 grandparents=settings.grandparents,
