@@ -5,7 +5,7 @@ and a second-order one over the arcs that its pruner keeps.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -339,8 +339,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
             ]
         untrained = self._untrained(settings, labels, sentences, correct, ranks)
         longest = max(len(heads) for heads in correct)
-        pruning = Pruning(self.pruning.max_heads, self.pruning.min_relative_marginal)
-        model = replace(untrained, pruning=pruning).kernel_model()
+        model = untrained.kernel_model()
         work = new_work(longest, untrained.structure)
         encoded = [
             training_parts(values, heads, own, model, work)

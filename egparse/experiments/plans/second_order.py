@@ -28,7 +28,7 @@ SKIPS = DCA._replace(options={"below_zero": "skip"})
 ESTIMATES = DCA._replace(label="DCA, update below zero", options={"below_zero": "estimate"})
 """Takes another estimate of the loss there, from the marginals."""
 
-_TEN_HEADS = PrunerConfig(max_heads=10, min_relative_marginal=0.0, parsing_min_marginal=0.0)
+_TEN_HEADS = PrunerConfig(max_heads=10, min_relative_marginal=0.0)
 _SCHEDULES = {"settled": SCHEDULE, "two sweeps": Schedule(sweeps=2, damping=0.0)}
 
 Graph = Literal["pairs", "heads", "exact"]
