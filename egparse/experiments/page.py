@@ -240,7 +240,7 @@ def _budget(section: Section, found: Found) -> str:
     values = [*dict.fromkeys(values_in(section))]
     runs = [value for value in values if isinstance(value, Runs)]
     values.sort(key=lambda value: isinstance(value, Number))
-    sources = dict.fromkeys(value.experiment for value in values)
+    sources = dict.fromkeys(one.experiment for one in values if one.experiment in found)
     links = f"Numbers: {', '.join(f'[{name}.json]({name}.json)' for name in sources)}."
     measured = [
         (comparison, curve)
