@@ -38,13 +38,13 @@ GOLDEN = {
         "10565a1aeca48da26c792df0a117d7e0843d20c9ccc3fe12a0a5ca14127cb64d"
     ),
     ("en_ewt", "dev", "words alone", "deprels"): (
-        "9559c1bb4d55f2f23fe5d5bbdcb6a53ee61e45014ed75332e69b22f59bdbfb5c"
+        "5a791e21e06a040b0e9b960fe3aa0d962272fd8bc1f6241dcb440ff75616796c"
     ),
     ("en_ewt", "dev", "gold tags", "heads"): (
         "6e2b50c93cffdaeaa8deae409b1a40545803bd20d692fe89cfc7e50325131f13"
     ),
     ("en_ewt", "dev", "gold tags", "deprels"): (
-        "bc346cc0a20a153a38bd076c90fff9ef543c7178793eae00fd67e629be540056"
+        "c456e48ea696c5ab0d82f37d8387d81ccb70b81a49afea4b21d9b4469fdce1e7"
     ),
     ("en_ewt", "test", "words alone", "upos"): (
         "6cdb6aeb2e5a991603f3271876d0193c59265d895344e3deddb167f65edc7126"
@@ -62,16 +62,16 @@ GOLDEN = {
         "7b76c882245fb52fcb0a54fe4afc47712c39151958d159769b10cc2edadff3ca"
     ),
     ("en_ewt", "test", "words alone", "heads"): (
-        "c5c1d5e60a4cd0ad7c565ced45cc390f3fac5fc63a4dcfd930be919ac32f6fe3"
+        "4e70c3d5734b59a44a6727b0944f4bf2e2d1abca92d025b2ad93c735e81f0c84"
     ),
     ("en_ewt", "test", "words alone", "deprels"): (
-        "d21f9666f0fe8c9c7f2f8c981b397dc69a9f70767c228ad96092b96b0e54cf91"
+        "59358b036570e5d0cfafa45b5d8325411dd9d13e727914aa068841791ed5cf5f"
     ),
     ("en_ewt", "test", "gold tags", "heads"): (
-        "83274723c8a889067bfbec4420174589a40b03fc614a1e27852b33494e2a60d6"
+        "99efa9980bf9f30696d46268a8015e53ad1b72fd5103639c4ef67a686c704018"
     ),
     ("en_ewt", "test", "gold tags", "deprels"): (
-        "db3068bb9128e696bf88681f6cb5e658f64767ea5c8de804ccd33aedae9f98ff"
+        "f0b8cc035712fd358bc8c7c368afcf142aca22bcf5af55d73cdbe45235932dcd"
     ),
     ("fr_sequoia", "dev", "words alone", "upos"): (
         "bca597fd55541f7639270dfd1ee23d11f205dae8a6c3e01c4dfdc45a9e217f13"
@@ -83,16 +83,16 @@ GOLDEN = {
         "b34165547c951e19b6436ce92a2dfe7f400f87f2eeb73f5ebf0ae022e7ec4c5f"
     ),
     ("fr_sequoia", "dev", "words alone", "heads"): (
-        "458b137e812ec2637d540d30756e52baae98be7d49a8424a07215c972b1c2c4f"
+        "1eb11c2ab7c118d261d24ad5492d2286f25513196fdf2def7376e22d60afc8a8"
     ),
     ("fr_sequoia", "dev", "words alone", "deprels"): (
-        "32ff286f4f5894f2568e93b3d808ca34790a4d06ccea1992c9d831e8526d8e00"
+        "fc78c8e16f53ec93870e74244888aaa6c780179939d851b9c142fb88bd64f36b"
     ),
     ("fr_sequoia", "dev", "gold tags", "heads"): (
-        "d5dc5d79a1e0232394a7cb338ca4306de4225e691966e6da2733c2c78a882da9"
+        "ccb703cec883ec4460570bc0f661d9ffea5202b6a98b1030967e2aad6b62e617"
     ),
     ("fr_sequoia", "dev", "gold tags", "deprels"): (
-        "acf7a4cab2ed052c0c9b2c62a07d3beadf22e875ab27504580927b34565f4935"
+        "c4722f956dca37b833e0f48c9dd02490d3f2be51841de051ef271e2083951153"
     ),
     ("fr_sequoia", "test", "words alone", "upos"): (
         "509da873ede165549d46f50dea70ced6884e5092fdd6fa6449b1e1f1ad6cf1be"
@@ -104,16 +104,16 @@ GOLDEN = {
         "0ce205e57cd0ac0ddd8aaf144f949b4d8fcf2de2fc532d2fc31fa81e1063cef1"
     ),
     ("fr_sequoia", "test", "words alone", "heads"): (
-        "cfacaa62acc23312d54cba6d970ddca2fc5e15b3d67aaa9365984c8fc8c59623"
+        "1b62e64f8c2299880b8d5cf7916e7c32699ecf0f3b7be088ccd06fdad50a0d26"
     ),
     ("fr_sequoia", "test", "words alone", "deprels"): (
-        "669c19bd248df23fb39e1bcf495662c8945a4cece81962c36d28d89f8699fdb4"
+        "b5daafebf6ae2fcca30ef7495d24e84a7527d5bb8d950d14f40aebaa4084ad11"
     ),
     ("fr_sequoia", "test", "gold tags", "heads"): (
-        "5d17eb84ca331bb4994dd2ef87ad074a159ef4908b2d39d944455f892090ae11"
+        "f36930aea4faa377f4f6b9a32ea41ee6616815e6e314d254ccfa6606c3adb2b5"
     ),
     ("fr_sequoia", "test", "gold tags", "deprels"): (
-        "3c32857464ab872bf98f4073db1d44214b132399cea8d3805317d20929a29c87"
+        "23852fda1c2b88578ed36fa5d6b50e6bb2b598f3cb33c095e4d336467af1cb0e"
     ),
     ("pt_bosque", "dev", "words alone", "upos"): (
         "336cc61a268ac91818890e3c779d58994ccccd49981a4828bcef825a073d01f3"
@@ -125,16 +125,16 @@ GOLDEN = {
         "22dfa320e8d1ccbdf9131bbb369eb91e573f1d8898ec7e8a7bec4c725e73e5f1"
     ),
     ("pt_bosque", "dev", "words alone", "heads"): (
-        "d9fc56ba730d126ecbf960ceaa8747939a74b24aa208c35fab77f2b9dad21384"
+        "a655b13d2ee6443de845d2ae0e45a2063189d60b0e664947e72ffcf1900a41f1"
     ),
     ("pt_bosque", "dev", "words alone", "deprels"): (
-        "8ccb033864dd18031a30ae0b6c1e6454482c4debed249ac08684a8bcba274f9a"
+        "c34c4cb6c654859e560b49067a74c146962f1f2223347d57f37b36a82cbd1165"
     ),
     ("pt_bosque", "dev", "gold tags", "heads"): (
-        "f89c3a58b7aeff7a6962733e1d03192cd168f2c3b9bc71cd312c4c18936e341f"
+        "e76718362963431a198f395692374ed3c0649dd2a847b4467630dc54d0d66b92"
     ),
     ("pt_bosque", "dev", "gold tags", "deprels"): (
-        "d568c3440b8ffd42036e08e238455264ce56bb5e91dcca57212250887dee5bb5"
+        "7b13c4cacd03ca554ee287bc0b33ffdd6669627fd0b4ed2d6ec87d27abe6d085"
     ),
     ("pt_bosque", "test", "words alone", "upos"): (
         "8b058eeb95a782727ab3dafacb8c8c3126435cdb3faf8d1972def8e546f80033"
@@ -146,16 +146,16 @@ GOLDEN = {
         "1889fee54ed31eb57af204d9ce0ec0f5422e353e41b02f184a1d9f32d57f0e56"
     ),
     ("pt_bosque", "test", "words alone", "heads"): (
-        "a6c56dfd0988717d1c689395556adaa332a0fd5c8ca3f9765b919f92f602a6f2"
+        "9cee7806da48207c9fc8edaa0773f7a29dc0f42a8ce1c1883c929cb9b74e2eb1"
     ),
     ("pt_bosque", "test", "words alone", "deprels"): (
-        "a70eb7819250935427b72459859a2d1912bada9de6899ae1b47868278c8d515a"
+        "ec9ee82005dbbccd2e10dbf11ca45e9973ff14fa6ad567d780f17d156a8e9583"
     ),
     ("pt_bosque", "test", "gold tags", "heads"): (
-        "0d5485722c71239730fc7ffac98986d1ad8a1c017fd9fb66b56aaa149f00405e"
+        "6d1710a8eb9cb0b0e796dbc677db3f23bb43e6d56c0ae655b45cf4468f5137f2"
     ),
     ("pt_bosque", "test", "gold tags", "deprels"): (
-        "e1732634b2e605f42155cb88bc414e4708cbfba147ca022ce2436b627a29d2f9"
+        "8bb5c468d3a265c5b1e79a7dd1be9a0398df37edbacea58707337537add8645a"
     ),
 }
 """(model, part of the sample treebank, what heads and labels are predicted from, layer) -> SHA-256
