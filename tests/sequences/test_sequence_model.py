@@ -123,6 +123,6 @@ def test_sums_by_form_change_no_score(layer: str, pads: bool) -> None:
         all_labels(words.n_words, model.n_labels),
     ):
         np.testing.assert_array_equal(
-            model.scores(words.values, words.starts, candidates, words.form_ids),
+            model.scores_of(words, candidates, by_form=False),
             model.scores(words.values, words.starts, candidates),
         )
