@@ -36,9 +36,8 @@ class FormScores:
             if len(known) + len(new) > MOST:  # replaced, as another thread may be reading it
                 known, new = {}, [*range(len(distinct))]
                 self._known = known
-            found = self._found(np.array(new), words, candidates)
-            known.update(zip([distinct[number] for number in new], found, strict=True))
-        pieces = [*map(known.__getitem__, distinct)]
+            known.update(self._found(np.array(new), words, candidates))
+        pieces = [known.get(form, b"") for form in distinct]
         flat = np.frombuffer(b"".join(pieces))
         begins = np.zeros(len(pieces), dtype=np.int64)
         np.cumsum([len(piece) // flat.itemsize for piece in pieces[:-1]], out=begins[1:])
@@ -46,19 +45,21 @@ class FormScores:
         gather(flat, begins, words.form_ids, candidates.starts, scores)
         return scores
 
-    def _found(self, numbers: Longs, words: Words, candidates: Candidates) -> list[bytes]:
-        """The scores of the candidates of some forms, given by their numbers, as bytes."""
+    def _found(self, numbers: Longs, words: Words, candidates: Candidates) -> dict[str, bytes]:
+        """The scores of the candidates of some forms, given by their numbers, as bytes; those that
+        no word has, as of a part of a corpus, are left out.
+        """
         word = np.full(len(words.distinct), -1, dtype=np.int64)
         word[words.form_ids] = np.arange(words.n_words)
+        numbers = numbers[word[numbers] >= 0]
         rows = word[numbers]
         first, counts = candidates.starts[rows], np.diff(candidates.starts)[rows]
-        counts[rows < 0] = 0  # forms of other words
         starts = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])
         labels = candidates.labels[
             np.repeat(first - starts[:-1], counts) + np.arange(int(starts[-1]))
         ]
         scores = self._score(words.values[rows], Candidates(labels, starts))
-        bounds = (starts * scores.itemsize).tolist()
-        plain = scores.tobytes()
-        return [plain[begin:end] for begin, end in pairwise(bounds)]
+        bounds = pairwise((starts * scores.itemsize).tolist())
+        plain, forms = scores.tobytes(), [words.distinct[number] for number in numbers.tolist()]
+        return {form: plain[begin:end] for form, (begin, end) in zip(forms, bounds, strict=True)}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sample_treebank import sample
 
+from egparse.features.word_table import Words
 from egparse.sequences import form_scores
 from egparse.sequences.form_scores import FormScores
 from egparse.sequences.tagger import Tagger, candidates_of
@@ -34,3 +35,17 @@ def test_scores_are_those_without_a_memory(
         np.testing.assert_allclose(
             found, tagger.model.scores(words.values, words.starts, candidates), atol=1e-9
         )
+
+
+def test_forms_of_other_parts_are_not_remembered() -> None:
+    model = load("en_ewt")
+    tagger = model.components["spans"]
+    whole = model.columns.words([sentence.forms for sentence in sample("dev")[:20]])
+    end = int(whole.starts[5])
+    part = Words(whole.starts[:6], whole.distinct, whole.form_ids[:end], whole.values[:end])
+    remembered = FormScores(tagger.model._scores_of_forms)
+    for words in (part, whole):
+        candidates = candidates_of(words, tagger.dictionary, tagger.model.n_labels)
+        found = remembered.of(words, candidates)
+        again = FormScores(tagger.model._scores_of_forms).of(words, candidates)
+        np.testing.assert_array_equal(found, again)
