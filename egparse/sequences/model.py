@@ -177,8 +177,8 @@ class SequenceModel:
         """The scores of the candidates of words; 0 for a word with one: no score changes what has
         no alternative.
         """
-        scores = np.zeros(len(candidates.labels))
-        self._score_several(values, starts, candidates, self._ungrouped, _NO_FORMS, scores)
+        scores, words = np.zeros(len(candidates.labels)), _undecided(candidates)
+        self._score(words, words, values, starts, candidates, self._ungrouped, _NO_FORMS, scores)
         return scores
 
     def scores_of(self, words: Words, candidates: Candidates, *, by_form: bool) -> Floats:
@@ -188,28 +188,15 @@ class SequenceModel:
         scores, grouped = np.zeros(len(candidates.labels)), self._grouped
         if by_form:
             scores, (_, grouped) = self._form_scores.of(words, candidates), self._divided
-        forms = words.form_ids
-        self._score_several(words.values, words.starts, candidates, grouped, forms, scores)
+        rows, (starts, _, forms, values) = _undecided(candidates), words
+        self._score(rows, rows, values, starts, candidates, grouped, forms, scores)
         return scores
 
     def _scores_of_forms(self, values: Ints, candidates: Candidates) -> Floats:
         starts, scores = np.arange(len(values) + 1), np.zeros(len(candidates.labels))
-        of_form, _ = self._divided
-        self._score_several(values, starts, candidates, of_form, _NO_FORMS, scores)
+        words, (of_form, _) = _undecided(candidates), self._divided
+        self._score(words, words, values, starts, candidates, of_form, _NO_FORMS, scores)
         return scores
-
-    def _score_several(
-        self,
-        values: Ints,
-        starts: Longs,
-        candidates: Candidates,
-        grouped: Grouped,
-        forms: Ints,
-        scores: Floats,
-    ) -> None:
-        """Add the scores of all words that have several candidates."""
-        words = (np.diff(candidates.starts) > 1).nonzero()[0]
-        self._score(words, words, values, starts, candidates, grouped, forms, scores)
 
     def scores_at(self, rows: Longs, values: Ints, starts: Longs, candidates: Candidates) -> Floats:
         """The scores of the candidates of the words ``rows`` alone, ascending; blocks of them bound
@@ -441,6 +428,11 @@ class SequencePredictor:
     def size(self) -> dict[str, int]:
         """See ``SequenceModel.size``; empty without a model."""
         return {} if self.model is None else self.model.size()
+
+
+def _undecided(candidates: Candidates) -> Longs:
+    """The words with several candidates."""
+    return (np.diff(candidates.starts) > 1).nonzero()[0]
 
 
 def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:

@@ -60,8 +60,7 @@ def other_model() -> tuple[dict[str, Any], dict[str, Any]]:
 
 @cache
 def _small_model() -> tuple[dict[str, Any], dict[str, Any]]:
-    header, payload = read_model(SMALL)
-    return header, payload
+    return read_model(SMALL)
 
 
 def plain(stored: dict[str, Any]) -> np.ndarray[Any, Any]:
