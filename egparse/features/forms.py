@@ -4,55 +4,51 @@ as the numbers of their observables.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 
 from egparse.classes.tables import ClassColumns, normal
 from egparse.errors import ConfigError
-from egparse.features.remembered import MOST
+from egparse.features.remembered import MOST, Remembered
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.types import Ints
+
+_KINDS = Remembered[int, str](lambda code: _kind(chr(code)))
+_LONG_RUN = re.compile(r"(.)\1\1+", re.DOTALL)
+
+
+def _kind(character: str) -> str:
+    if character.isupper():
+        return "X"
+    if character.isalpha():
+        return "x"
+    return "0" if character.isdigit() else character
 
 
 def shape(form: str) -> str:
     """The form with capitals as X, other letters as x and digits as 0, runs cut to two characters:
     ``McDonald's`` is ``XxXxx'x``.
     """
-    out: list[str] = []
-    for character in form:
-        if character.isupper():
-            kind = "X"
-        elif character.isalpha():
-            kind = "x"
-        elif character.isdigit():
-            kind = "0"
-        else:
-            kind = character
-        if out[-2:] != [kind, kind]:
-            out.append(kind)
-    return "".join(out)
-
-
-def _prefix(length: int) -> Callable[[str], str]:
-    return lambda form: form[:length].lower() if len(form) > length else ""
-
-
-def _suffix(length: int) -> Callable[[str], str]:
-    return lambda form: form[-length:].lower() if len(form) > length else ""
+    if form.isalpha() and form.islower():  # most forms
+        return "xx"[: len(form)]
+    return _LONG_RUN.sub(r"\1\1", form.translate(_KINDS))
 
 
 def _traits(form: str) -> str:
     """C for an initial capital, A for all capitals, D for a digit, H for a hyphen; empty for a word
     without any of them.
     """
-    capital = form[:1].isupper()
+    if form.isalpha() and form.islower():
+        return ""
     return (
-        ("C" if capital else "")
+        ("C" if form[:1].isupper() else "")
         + ("A" if form.isupper() and len(form) > 1 else "")
-        + ("D" if any(character.isdigit() for character in form) else "")
+        + ("D" if any(map(str.isdigit, form)) else "")
         + ("H" if "-" in form else "")
     )
 
@@ -61,23 +57,39 @@ def symbol(form: str) -> str:
     """S for a form without letters and digits that has a symbol, such as a currency sign or an
     emoji: what is seen of the few in a treebank then holds for those that it has not.
     """
-    if any(map(str.isalnum, form)):
+    if form.isalnum() or any(map(str.isalnum, form)):
         return ""
     return "S" if any(unicodedata.category(one)[0] == "S" for one in form) else ""
 
 
-OBSERVABLES: Mapping[str, Callable[[str], str]] = {
-    "form": lambda form: form,
-    "lower": str.lower,
-    "normal": normal,
-    "shape": shape,
-    "traits": _traits,
-    "symbol": symbol,
-    "stem": lambda form: form[:5].lower(),
+Observe = Callable[[Sequence[str], Sequence[str]], Iterable[str]]
+"""A string of each form, from the forms and what they are in lower case."""
+
+
+def _of_forms(observe: Callable[[str], str]) -> Observe:
+    return lambda forms, _: map(observe, forms)
+
+
+def _prefix(length: int) -> Observe:
+    return lambda _, lower: [form[:length] if len(form) > length else "" for form in lower]
+
+
+def _suffix(length: int) -> Observe:
+    return lambda _, lower: [form[-length:] if len(form) > length else "" for form in lower]
+
+
+OBSERVABLES: Mapping[str, Observe] = {
+    "form": lambda forms, _: forms,
+    "lower": lambda _, lower: lower,
+    "normal": _of_forms(normal),
+    "shape": _of_forms(shape),
+    "traits": _of_forms(_traits),
+    "symbol": _of_forms(symbol),
+    "stem": lambda _, lower: [form[:5] for form in lower],
     **{f"prefix{length}": _prefix(length) for length in range(1, 6)},
     **{f"suffix{length}": _suffix(length) for length in range(1, 6)},
 }
-"""Name -> function from a form to a string; an empty string means that the form lacks it."""
+"""Name -> what is observed of forms; an empty string means that a form lacks it."""
 
 
 class Lexicon:
@@ -104,9 +116,6 @@ class Lexicon:
         self.names = (*vocabularies, *(() if classes is None else classes.names))
         self.forms = tuple(forms)
         self._rows = dict(zip(self.forms, range(len(self.forms)), strict=True))
-        self._observe = [
-            (OBSERVABLES[name], vocabulary.values) for name, vocabulary in self.vocabularies.items()
-        ]
         self._table = np.zeros((len(self.forms), len(self.names)), dtype=np.int32)
         self._is_computed = np.zeros(len(self.forms), dtype=np.bool_)
         self._of_unknown: dict[str, Ints] = {}
@@ -123,13 +132,15 @@ class Lexicon:
         ``min_counts[name]`` (1 by default) is unknown.
         """
         vocabularies = {}
+        forms = sorted(counts)
+        lower = [form.lower() for form in forms]
         for name in names:
             values: Counter[str] = Counter()
-            for form, count in counts.items():
-                values[OBSERVABLES[name](form)] += count
+            for form, string in zip(forms, OBSERVABLES[name](forms, lower), strict=True):
+                values[string] += counts[form]
             values.pop("", None)
             vocabularies[name] = Vocabulary.from_counts(values, min_counts.get(name, 1))
-        return cls(vocabularies, sorted(counts), classes)
+        return cls(vocabularies, forms, classes)
 
     def encode(self, forms: Sequence[str]) -> Ints:
         """Values of shape (forms, observables)."""
@@ -167,10 +178,11 @@ class Lexicon:
 
     def _compute(self, forms: Sequence[str]) -> Ints:
         # 0, unknown, for a string that the vocabulary lacks; it lacks the empty string always
-        rows = [
-            [values.get(observe(form), 0) for observe, values in self._observe] for form in forms
-        ]
-        values = np.array(rows, dtype=np.int32).reshape(len(rows), len(self._observe))
+        lower = [form.lower() for form in forms]
+        values = np.empty((len(forms), len(self.vocabularies)), dtype=np.int32)
+        for column, (name, vocabulary) in enumerate(self.vocabularies.items()):
+            strings = OBSERVABLES[name](forms, lower)
+            values[:, column] = [*map(vocabulary.values.get, strings, repeat(0))]
         if self.classes is None:
             return values
         of_classes = self.classes.values(forms)

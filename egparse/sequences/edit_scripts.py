@@ -28,8 +28,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _PARSED = 1 << 14
-_APPLIED = 1 << 16
-"""Scripts, and results of them, that are kept."""
+"""Scripts that are kept as they were read."""
 
 _TEXT = re.compile(
     r"([ltuk])(?:=(.*)|(?:\^([0-9]{1,6})\+((?:[^\\|]|\\[\\|])*)\|)?(?:-([0-9]{1,6}))?(?:\+(.+))?)",
@@ -71,7 +70,6 @@ def script_of(form: str, lemma: str) -> str:
     return _KEPT + _edit(form, lemma)
 
 
-@lru_cache(maxsize=_APPLIED)
 def apply(script: str, form: str) -> str | None:
     """What a script makes of a form; None if the form is too short for it: a character must remain.
 
@@ -82,7 +80,7 @@ def apply(script: str, form: str) -> str | None:
 
 
 def applied(script: Script, form: str) -> str | None:
-    """What ``apply`` returns, not kept: for many forms at a time."""
+    """What ``apply`` returns, of a script that was read."""
     lowered, cased, before, prefix, after, suffix = script
     if before < 0:
         return cased(prefix)

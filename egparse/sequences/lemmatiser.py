@@ -15,7 +15,7 @@ suffix model of Brants (2000, "TnT", section 2.3).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import repeat
@@ -192,19 +192,28 @@ class LemmaLexicon:
         key = (suffixes[place], tag)
         guess = self._guesses.get(key)
         if guess is None:
-            guess = self._guesses[key] = tuple(self._guessed(suffixes[place:], tag))
+            scripts: dict[int, None] = {}
+            for suffix in suffixes[place:]:
+                scripts.update(dict.fromkeys(self._scripts_of_suffix[suffix].get(tag, ())))
+                if len(scripts) >= self.size:
+                    break
+            guess = self._guesses[key] = tuple(scripts)[: self.size]
         return guess
 
-    def _guessed(self, suffixes: Sequence[str], tag: int) -> Iterator[int]:
-        scripts: dict[int, None] = {}
-        for suffix in suffixes:
-            if len(scripts) >= self.size:
-                break
-            for number in self.by_suffix.get(suffix, ()):
-                own, script = self.pairs[number]
-                if tag in (own, NO_TAG):
-                    scripts[script] = None
-        yield from list(scripts)[: self.size]
+    @cached_property
+    def _scripts_of_suffix(self) -> Remembered[str, dict[int, list[int]]]:
+        """The scripts of a suffix by tag; ``NO_TAG`` has those of every tag."""
+        return Remembered(self._by_tag)
+
+    def _by_tag(self, suffix: str) -> dict[int, list[int]]:
+        by_tag: dict[int, list[int]] = {}
+        every: list[int] = []
+        for number in self.by_suffix.get(suffix, ()):
+            tag, script = self.pairs[number]
+            every.append(script)
+            by_tag.setdefault(tag, []).append(script)
+        by_tag[NO_TAG] = every
+        return by_tag
 
     def is_known(self, lemma: str, form: str) -> bool:
         """Whether another form than this one has the lemma in the training corpus; casing does not

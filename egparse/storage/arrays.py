@@ -105,8 +105,8 @@ def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
 
 class ListsByString(Mapping[str, tuple[int, ...]]):
     """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
-    has the next ``lengths[k]`` of the numbers. A list is made when it is first asked for: a text
-    names few of the forms that a model knows.
+    has the next ``lengths[k]`` of the numbers. A list is made when it is asked for: a text names few
+    of the forms that a model knows.
     """
 
     def __init__(
@@ -114,9 +114,8 @@ class ListsByString(Mapping[str, tuple[int, ...]]):
     ) -> None:
         self.longest = int(lengths.max(initial=0))
         self._places = dict(zip(strings, range(len(strings)), strict=True))
-        self._ends = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        self._numbers = numbers
-        self._made: dict[str, tuple[int, ...]] = {}
+        self._ends = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
+        self._numbers = memoryview(cast(Any, np.ascontiguousarray(numbers)))
 
     def get(self, string: str, default: Any = None) -> Any:
         """The list of a string; ``Mapping.get`` raises an error and catches it where there is none,
@@ -125,12 +124,8 @@ class ListsByString(Mapping[str, tuple[int, ...]]):
         return self[string] if string in self._places else default
 
     def __getitem__(self, string: str) -> tuple[int, ...]:
-        made = self._made.get(string)
-        if made is None:
-            place = self._places[string]
-            numbers = self._numbers[self._ends[place] : self._ends[place + 1]]
-            made = self._made[string] = tuple(numbers.tolist())
-        return made
+        place = self._places[string]
+        return tuple(self._numbers[self._ends[place] : self._ends[place + 1]])
 
     def __contains__(self, string: object) -> bool:
         return string in self._places
