@@ -8,9 +8,9 @@ Everything else that is public is defined in its room and exported by ``egparse`
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from egparse.config.fields import merge_tables
 from egparse.config.reading import put, read_config
@@ -22,10 +22,12 @@ from egparse.sentences import Sentence
 from egparse.service.hub.resolve import find_model
 from egparse.storage.model_file import read_header
 from egparse.training.continuation import Base, configure, continue_training
+from egparse.training.corpus import together, treebank_of
 from egparse.training.run import train as train_sentences
 
-Corpus = str | os.PathLike[str] | Iterable[Sentence]
-"""A corpus as a path or as sentences."""
+Name = str | os.PathLike[str]
+Corpus = Name | Iterable[Sentence] | Sequence[Name]
+"""A corpus as a path or as sentences, or several as paths."""
 
 
 def train(
@@ -36,10 +38,13 @@ def train(
     listener: Listener = silent,
     **settings: Any,
 ) -> Model:
-    """Train a model on every layer that a corpus annotates, and return it.
+    """Train a model on every layer that a corpus annotates, or several, and return it.
 
-    Without ``dev`` a tenth of the sentences is held out for development. The language of the model,
-    whose rules split plain text into words, is that of the corpus unless ``language`` names one:
+    Paths of several corpora are treebanks of those names (``en_ewt`` is that of
+    ``en_ewt-ud-train.conllu``): the model annotates like the first unless ``Model.in_treebank``
+    names another. Without ``dev`` a tenth of the sentences is held out for development. The
+    language of the model, whose rules split plain text into words, is that of the corpus unless
+    ``language`` names one:
     ``egparse.text.rules`` finds it out, ``Model.language`` holds it. With a ``base``,
     a model or its path or name, training continues from it. ``settings``, which
     ``egparse.settings`` lists, are nested tables or full keys: ``train(..., seed=7,
@@ -87,7 +92,15 @@ def settings_table(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def _sentences(corpus: Corpus, config: TrainConfig) -> list[Sentence]:
     """The sentences of a corpus; trees may have several roots if the settings allow it."""
+    multiple_roots = None if config.parser.single_root else True
+
+    def read(path: Name) -> Sequence[Sentence]:
+        return read_whole(Path(path), None, multiple_roots=multiple_roots).sentences
+
     if isinstance(corpus, str | os.PathLike):
-        multiple_roots = None if config.parser.single_root else True
-        return list(read_whole(Path(corpus), None, multiple_roots=multiple_roots).sentences)
-    return list(corpus)
+        return list(read(corpus))
+    given = list(corpus)
+    paths = [one for one in given if isinstance(one, str | os.PathLike)]
+    if not paths:
+        return cast("list[Sentence]", given)
+    return list(together((treebank_of(Path(path)), read(path)) for path in paths))

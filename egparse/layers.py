@@ -61,6 +61,9 @@ def joined_titles(layers: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
+TREEBANK = "treebank"
+"""The column of words that says which treebank they are annotated like."""
+
 SUPERTAGS = "supertags"
 """The name of the supertagger's task, and of the layer that it predicts."""
 

@@ -120,7 +120,8 @@ class Sentence:
 
     ``tokens`` are the multiword tokens, in order; each word outside of them is a token.
     ``comments`` are the lines of comments, with ``#``, of a sentence that has no ``source``; its ID
-    is in ``sentence_id`` alone.
+    is in ``sentence_id`` alone. ``treebank`` names the treebank that it is from, where a model
+    learns from several.
     """
 
     forms: Sequence[str]
@@ -137,6 +138,7 @@ class Sentence:
     probabilities: Mapping[str, Sequence[float | None]] | None = field(default=None, hash=False)
     tokens: Sequence[SurfaceToken] = ()
     comments: Sequence[str] = field(default=(), compare=False)
+    treebank: str = field(default="", compare=False)
 
     def __len__(self) -> int:
         return len(self.forms)

@@ -41,8 +41,8 @@ _SHOWN_FAULTS = 5
 class Corpora(NamedTuple):
     """The corpora of a training, as the arguments name them, and other inputs."""
 
-    corpus: Path
-    dev: Path | None
+    corpora: tuple[Path, ...]
+    devs: tuple[Path, ...]
     format: str | None
     encoding: str
     skip_bad: bool
@@ -53,17 +53,23 @@ class Corpora(NamedTuple):
     def inputs(self) -> dict[str, Path | None]:
         """All files that are read, by what a message calls them."""
         tables = [Path(table).expanduser() for table in self.classes]
+        named = {"the corpus": self.corpora, "the development corpus": self.devs}
         return {
-            "the corpus": self.corpus,
-            "the development corpus": self.dev,
+            **{
+                name if len(paths) == 1 else f"{name} {path.name}": path
+                for name, paths in named.items()
+                for path in paths
+            },
             "the configuration": self.config,
-        } | {f"the table {path.name}": path for path in tables if path.is_file()}
+            **{f"the table {path.name}": path for path in tables if path.is_file()},
+        }
 
     def require(self) -> None:
         """Raise EgparseError unless the files are there."""
-        require_file(self.corpus, "an annotated corpus")
-        if self.dev is not None:
-            require_file(self.dev, "a development corpus")
+        for path in self.corpora:
+            require_file(path, "an annotated corpus")
+        for path in self.devs:
+            require_file(path, "a development corpus")
         if self.config is not None:
             require_file(self.config, "a configuration in TOML")
 
@@ -81,19 +87,33 @@ class Corpora(NamedTuple):
         """What messages call the table."""
         return str(self.config) if self.config else "configuration"
 
-    def read(
-        self, config: TrainConfig, say: Say, *, holds_out: bool = True
-    ) -> tuple[WholeCorpus, WholeCorpus | None]:
+    def read(self, config: TrainConfig, say: Say, *, holds_out: bool = True) -> ReadCorpora:
         """Read the corpora, and say what was found in them, and what is held out if need be.
 
         Raises:
             CorpusError: the first fault, unless ``skip_bad``.
         """
-        corpus = self._read(self.corpus, "corpus", config, say)
-        dev = self._read(self.dev, "development", config, say) if self.dev else None
-        if dev is None and holds_out and config.hold_out > 0:
-            say(held_out(len(corpus.sentences), config.hold_out))
-        return corpus, dev
+        from egparse.training.corpus import together, treebank_of
+
+        read = [self._read(path, "corpus", config, say) for path in self.corpora]
+        devs = [self._read(path, "development", config, say) for path in self.devs]
+        skipped = sum(len(one.skipped) for one in (*read, *devs))
+        sentences = read[0].sentences
+        of_devs = [one.sentences for one in devs]
+        if len(read) > 1:
+            names = [treebank_of(path) for path in self.corpora]
+            sentences = together(zip(names, (one.sentences for one in read), strict=True))
+            of_devs = [
+                together([(treebank_of(path), one)])
+                for path, one in zip(self.devs, of_devs, strict=True)
+            ]
+            say(f"treebanks    {', '.join(dict.fromkeys(names))}: annotates like the first")
+        if (files := in_files(sentences)) is not None:
+            say(f"files        {files}")
+        say(f"annotated    {layers_described(sentences)}")
+        if not devs and holds_out and config.hold_out > 0:
+            say(held_out(len(sentences), config.hold_out))
+        return ReadCorpora(sentences, of_devs, skipped)
 
     def _read(self, path: Path, name: str, config: TrainConfig, say: Say) -> WholeCorpus:
         from egparse.io.corpus import read_whole
@@ -110,11 +130,20 @@ class Corpora(NamedTuple):
         if len(corpus.skipped) > _SHOWN_FAULTS:
             say(f"skipped      {len(corpus.skipped) - _SHOWN_FAULTS:,} more")
         say(f"{name:<11}  {path}: {described(corpus.sentences)}")
-        if name == "corpus":
-            if (files := in_files(corpus.sentences)) is not None:
-                say(f"files        {files}")
-            say(f"annotated    {layers_described(corpus.sentences)}")
         return corpus
+
+
+class ReadCorpora(NamedTuple):
+    """The sentences of all corpora, those of each development corpus, and how many were skipped."""
+
+    sentences: Sequence[Sentence]
+    devs: list[Sequence[Sentence]]
+    skipped: int
+
+    @property
+    def dev(self) -> Sequence[Sentence] | None:
+        """The development corpus that decides when training stops."""
+        return self.devs[0] if self.devs else None
 
 
 def with_language(config: TrainConfig, sentences: Sequence[Sentence], say: Say) -> TrainConfig:

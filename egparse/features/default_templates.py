@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from egparse.layers import SUPERTAGS
+from egparse.layers import SUPERTAGS, TREEBANK
 
 WORD_TEMPLATES = (
     "bias", "form[0]", "normal[0]", "normal[-1]", "normal[1]", "normal[-2]", "normal[2]",
@@ -53,6 +53,23 @@ LEMMA_TEMPLATES = (
     "traits[0]|traits[1]|upos[0]",
 )  # fmt: skip
 """For lemmas: affixes, casing, predicted tags and neighbours."""
+
+FURTHER_TAG_TEMPLATES = {
+    TREEBANK: (
+        "treebank[0]", "treebank[0]|form[0]", "treebank[0]|normal[0]", "treebank[0]|suffix2[0]",
+        "treebank[0]|suffix3[0]", "treebank[0]|shape[0]", "treebank[0]|normal[-1]",
+        "treebank[0]|normal[1]", "treebank[0]|normal[-1]|normal[0]",
+        "treebank[0]|normal[0]|normal[1]",
+    ),
+}  # fmt: skip
+"""Further column -> templates over it for tags and supertags, added where a model has it
+(``Columns.further``): conventions of treebanks differ, most often in what is done with a word.
+"""
+
+FURTHER_LEMMA_TEMPLATES = {
+    TREEBANK: ("treebank[0]|lower[0]", "treebank[0]|upos[0]", "treebank[0]|suffix3[0]|upos[0]"),
+}
+"""Further column -> the same for lemmas."""
 
 SPLITTER_TEMPLATES = (
     "bias", "kind[-1]", "kind[0]", "kind[-1]|kind[0]", "kind[-1]|kind[0]|spaced[-1]",
@@ -126,13 +143,18 @@ LABEL_TEMPLATES = (
 grandparent.
 """
 
-HIDDEN_LABEL_TEMPLATES = {
+FURTHER_LABEL_TEMPLATES = {
     SUPERTAGS: (
         "supertags[0]", "supertags[0]|head_upos[0]|side[0]", "supertags[0]|xpos[0]|head_xpos[0]",
         "supertags[0]|lower[0]",
     ),
+    TREEBANK: (
+        "treebank[0]|upos[0]|head_upos[0]", "treebank[0]|xpos[0]|head_xpos[0]",
+        "treebank[0]|lower[0]", "treebank[0]|lower[0]|head_upos[0]",
+        "treebank[0]|head_lower[0]|upos[0]", "treebank[0]|first_lower[0]|upos[0]",
+    ),
 }  # fmt: skip
-"""Hidden layer -> templates over it, added where a model has the layer."""
+"""Further column -> templates over it, added where a model has it (``Columns.further``)."""
 
 ARC_TEMPLATES = (
     "h.xpos + d.xpos", "h.upos + d.upos", "h.xpos +", "+ d.xpos",
@@ -158,7 +180,7 @@ ARC_TEMPLATES = (
 )  # fmt: skip
 """For arcs; see docs/decisions/arc-features.md. The first two pair the tags."""
 
-HIDDEN_ARC_TEMPLATES = {
+FURTHER_ARC_TEMPLATES = {
     SUPERTAGS: (
         "h.supertag + d.supertag", "h.supertag + d.xpos", "h.xpos + d.supertag", "+ d.supertag",
         "+ d.supertag d.xpos", "h.supertag h.xpos +", "h.form + d.supertag", "h.supertag + d.form",
@@ -166,8 +188,13 @@ HIDDEN_ARC_TEMPLATES = {
         "h.supertag h.supertag[+1] + d.supertag[-1] d.supertag",
         "h.upos h.upos[+1] + d.supertag[-1] d.supertag", "h.upos h.marker + d.supertag",
     ),
+    TREEBANK: (
+        "h.xpos + d.treebank d.xpos", "h.upos + d.treebank d.upos", "h.form + d.treebank d.xpos",
+        "h.xpos + d.treebank d.form", "h.xpos h.xpos[+1] + d.treebank d.xpos[-1] d.xpos",
+        "h.xpos[-1] h.xpos + d.treebank d.xpos d.xpos[+1]", "h.xpos + d.treebank d.marker d.xpos",
+    ),
 }  # fmt: skip
-"""Hidden layer -> the same over it, added where a model has the layer."""
+"""Further column -> the same over it."""
 
 PRUNER_TEMPLATES = (
     "h.xpos + d.xpos", "h.upos + d.upos", "h.xpos h.xpos[+1] + d.xpos[-1] d.xpos",
@@ -178,12 +205,12 @@ PRUNER_TEMPLATES = (
 of the parser an arc has six times as many features (docs/decisions/second-order.md).
 """
 
-HIDDEN_PRUNER_TEMPLATES = {
+FURTHER_PRUNER_TEMPLATES = {
     SUPERTAGS: (
         "h.supertag + d.supertag", "h.xpos + d.supertag d.xpos", "h.supertag h.xpos + d.xpos",
     ),
 }  # fmt: skip
-"""Hidden layer -> the same over it, added where a model has the layer."""
+"""Further column -> the same over it."""
 
 SIBLING_TEMPLATES = (
     "h.xpos s.xpos d.xpos", "h.upos s.upos d.upos", "s.xpos d.xpos", "s.upos d.upos",
@@ -209,13 +236,14 @@ ARC_LABEL_TEMPLATES = (
 )  # fmt: skip
 """Conjunctions at the ends of a labelled arc."""
 
-HIDDEN_ARC_LABEL_TEMPLATES = {
+FURTHER_ARC_LABEL_TEMPLATES = {
     SUPERTAGS: (
         "+ d.supertag", "h.xpos + d.supertag", "h.upos + d.supertag d.xpos",
         "h.supertag + d.supertag", "h.form + d.supertag",
     ),
+    TREEBANK: ("h.xpos + d.treebank d.xpos", "h.upos + d.treebank d.form"),
 }  # fmt: skip
-"""Hidden layer -> the same over it, added where a model has the layer."""
+"""Further column -> the same over it."""
 
 WORD_CLASS_TEMPLATES = (
     "class4[0]", "class6[0]", "class10[0]", "class[0]", "class6[-1]", "class6[1]", "class[-1]",
@@ -262,6 +290,8 @@ GRANDPARENT_CLASS_TEMPLATES = ("g.class6 h.class6 d.class6", "g.class6 d.class6"
 """The same for grandparents."""
 
 
-def over_hidden(layers: Sequence[str], templates: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """The templates over these hidden layers."""
-    return tuple(text for layer in layers for text in templates.get(layer, ()))
+def over_further(
+    columns: Sequence[str], templates: Mapping[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The templates over these further columns."""
+    return tuple(text for column in columns for text in templates.get(column, ()))

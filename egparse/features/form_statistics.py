@@ -75,7 +75,7 @@ class FormStatistics:
     @classmethod
     def count(cls, text: Text, types: Sequence[str], spans: Ints, counted: Mask) -> FormStatistics:
         """The statistics of the ``counted`` words of a text, (words,); ``spans[k]`` is the type of
-        the span around word k, -1 for none.
+        the span around word k, -1 for none, -2 where nobody has looked for spans.
         """
         forms = sorted({form.lower() for form in text.distinct})
         rows = {form: row for row, form in enumerate(forms)}

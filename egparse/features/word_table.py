@@ -7,23 +7,28 @@ from __future__ import annotations
 import itertools
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 
 from egparse.classes.tables import PackedTable
+from egparse.errors import ConfigError
 from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import COLUMNS as STATISTICS
 from egparse.features.form_statistics import FormStatistics, Text
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
-from egparse.layers import TAG_LAYERS
+from egparse.layers import TAG_LAYERS, TREEBANK
 from egparse.schemes import OUTSIDE, from_iob2
 from egparse.sentences import HIDDEN, MISSING, Sentence
 from egparse.types import Ints, Longs, Mask
 
 _PLACES = ("first", "last")
 _OF_FINE_TAGS = ("upos", "feats")
+
+MAX_TREEBANKS = 100
+"""The largest number of treebanks that a model may have learned from."""
 
 ALL_COLUMNS = (*OBSERVABLES, *_PLACES, *STATISTICS, *TAG_LAYERS)
 """The columns that templates may name, besides those of word classes
@@ -82,6 +87,8 @@ class Columns:
 
     ``labels`` has the label set of each layer, ``scheme`` is the tagging scheme of span labels.
     With ``fine_tags`` the column of XPOS holds these instead, once UPOS and FEATS have been put.
+    Where a model learns from several ``treebanks``, words have a column that says which they are
+    annotated like: the first, unless ``in_treebank`` has named another.
     """
 
     def __init__(
@@ -91,6 +98,7 @@ class Columns:
         scheme: str = "iob2",
         statistics: FormStatistics | None = None,
         fine_tags: FineTags | None = None,
+        treebanks: Sequence[str] = (),
     ) -> None:
         self.lexicon = lexicon
         self.labels = dict(labels)
@@ -98,7 +106,9 @@ class Columns:
         self.statistics = statistics
         self.fine_tags = fine_tags
         self._fine = None if fine_tags is None else self._fine_numbers(fine_tags)
-        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *self.hidden)
+        self.treebanks = tuple(treebanks)
+        self.treebank = self.treebanks[0] if treebanks else ""
+        self.names = (*lexicon.names, *_PLACES, *STATISTICS, *TAG_LAYERS, *self.further)
         self._numbers = {name: number for number, name in enumerate(self.names)}
 
     @property
@@ -121,6 +131,28 @@ class Columns:
         """The hidden layers that have a column."""
         return tuple(layer for layer in HIDDEN if layer in self.labels)
 
+    @property
+    def further(self) -> tuple[str, ...]:
+        """The columns that not every model has and that templates of their own are over: hidden
+        layers, and the treebank if there are several.
+        """
+        return (*self.hidden, *((TREEBANK,) if self.treebanks else ()))
+
+    def in_treebank(self, name: str) -> Columns:
+        """The same, where words are annotated like those of another treebank.
+
+        Raises:
+            ConfigError: a treebank that the model has not learned from.
+        """
+        if name not in self.treebanks:
+            raise ConfigError(
+                f"expected a treebank that the model has learned from "
+                f"({', '.join(self.treebanks) or 'one alone'}), got {name!r}"
+            )
+        changed = copy(self)
+        changed.treebank = name
+        return changed
+
     def number(self, name: str) -> int:
         """The place of a column."""
         return self._numbers[name]
@@ -137,6 +169,9 @@ class Columns:
         if self.statistics is not None:
             first = self.number(STATISTICS[0])
             values[:, first : first + len(STATISTICS)] = self.statistics.values(text)
+        if self.treebanks:
+            place = self.treebanks.index(self.treebank)
+            values[:, self.number(TREEBANK)] = FIRST_VALUE + place
         return Words(text.starts, text.distinct, text.form_ids, values)
 
     def with_statistics(self, words: Words, statistics: FormStatistics, chosen: Mask) -> Words:
@@ -176,6 +211,19 @@ class Columns:
         values[values < FIRST_VALUE] = 0
         return values
 
+    def with_treebanks(self, words: Words, sentences: Sequence[Sentence]) -> Words:
+        """The words with the treebank that each sentence is from, where that is a known one."""
+        if not self.treebanks:
+            return words
+        values = {name: number for number, name in enumerate(self.treebanks, FIRST_VALUE)}
+        of_sentences = [
+            values.get(sentence.treebank, values[self.treebank]) for sentence in sentences
+        ]
+        words = words.copy()
+        of_words = np.repeat(np.array(of_sentences, dtype=np.int32), np.diff(words.starts))
+        words.values[:, self.number(TREEBANK)] = of_words
+        return words
+
     def input_layers(self, predicted: Collection[str]) -> list[str]:
         """The layers of tags with a label set that are not predicted: they are read from input."""
         return [layer for layer in TAG_LAYERS if layer in self.labels and layer not in predicted]
@@ -205,6 +253,8 @@ class Columns:
             return "yes"
         if column in STATISTICS and self.statistics is not None and value >= FIRST_VALUE:
             return self.statistics.describe(column, value)
+        if column == TREEBANK and value >= FIRST_VALUE:
+            return self.treebanks[value - FIRST_VALUE]
         if column in self.lexicon.vocabularies:
             return self.lexicon.vocabularies[column].string(value)
         if column == "xpos" and self.fine_tags is not None:

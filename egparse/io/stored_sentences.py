@@ -148,7 +148,7 @@ def _packed(sentence: Sentence) -> bytes:
     )
     strings = tuple(_joined(getattr(sentence, name)) for name in _STRINGS)
     rest = tuple(sentence.heads), sentence.sentence_id, tuple(sentence.tokens)
-    record = (strings, *rest, tuple(sentence.comments), of_source)
+    record = (strings, *rest, tuple(sentence.comments), sentence.treebank, of_source)
     # any string is one, also where a file was read in an encoding that it does not fit
     return msgpack.packb(record, unicode_errors="surrogatepass")  # type: ignore[no-any-return]
 
@@ -161,7 +161,7 @@ def _joined(column: Sequence[str]) -> str | tuple[str, ...]:
 
 def _unpacked(packed: bytes | memoryview) -> Sentence:
     stored = msgpack.unpackb(packed, use_list=False, unicode_errors="surrogatepass")
-    strings, heads, sentence_id, tokens, comments, source = stored
+    strings, heads, sentence_id, tokens, comments, treebank, source = stored
     parted = (column.split("\n") if type(column) is str else column for column in strings)
     columns = [
         tuple(map(intern, column) if name in _TAGS else column)
@@ -175,5 +175,5 @@ def _unpacked(packed: bytes | memoryview) -> Sentence:
     forms, lemmas, upos, xpos, feats, deprels, misc, spans = columns
     return Sentence(
         forms, lemmas, upos, xpos, feats, heads, deprels, misc, spans, sentence_id, source, None,
-        words, comments,
+        words, comments, intern(treebank),
     )  # fmt: skip

@@ -125,7 +125,7 @@ class ArcParser(AnyParser):
         """
         read = stored.read(STORED_PARSER)
         texts = tuple(read["templates"])
-        names = arc_column_names(columns.class_names, columns.hidden)
+        names = arc_column_names(columns.class_names, columns.further)
         with stored.naming("templates"):
             templates = compile_arc_templates(texts, names, BETWEEN)
         return cls(

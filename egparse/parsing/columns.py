@@ -43,9 +43,10 @@ STORED_COLUMNS = Record(
 """The columns of a parser in a model file: see ``ArcColumns``."""
 
 
-def arc_column_names(classes: Sequence[str] = (), hidden: Sequence[str] = ()) -> tuple[str, ...]:
-    """The columns of the parser, with these columns of word classes and of hidden layers."""
-    return (*_COPIED, *CONTEXT, *classes, *(HIDDEN[layer].column for layer in hidden))
+def arc_column_names(classes: Sequence[str] = (), further: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of the parser, with these columns of word classes and ``Columns.further``."""
+    names = (HIDDEN[name].column if name in HIDDEN else name for name in further)
+    return (*_COPIED, *CONTEXT, *classes, *names)
 
 
 class ArcColumns:
@@ -64,7 +65,7 @@ class ArcColumns:
         kinds: int = KINDS,
     ) -> None:
         self._columns = columns
-        self.names = arc_column_names(columns.class_names, columns.hidden)
+        self.names = arc_column_names(columns.class_names, columns.further)
         self._limits = dict(limits)
         self._beyond = {
             name: np.array(values, dtype=np.int32) for name, values in (beyond or {}).items()
@@ -78,9 +79,9 @@ class ArcColumns:
         return self._columns.n_class_tables
 
     @property
-    def hidden(self) -> tuple[str, ...]:
-        """The hidden layers that have a column."""
-        return self._columns.hidden
+    def further(self) -> tuple[str, ...]:
+        """See ``Columns.further``."""
+        return self._columns.further
 
     @classmethod
     def build(cls, words: Words, columns: Columns, min_form_count: int) -> ArcColumns:
@@ -136,7 +137,7 @@ class ArcColumns:
         for place, column in enumerate(copied.values()):
             out[rows, place] = column
         out[rows, len(_COPIED) : first_class] = context
-        further = (*self._columns.class_names, *self._columns.hidden)
+        further = (*self._columns.class_names, *self._columns.further)
         for place, name in enumerate(further, first_class):
             out[rows, place] = words.values[:, self._columns.number(name)]
         return out

@@ -25,13 +25,13 @@ from egparse.features.arcs import (
 from egparse.features.default_templates import (
     ARC_LABEL_TEMPLATES,
     ARC_TEMPLATES,
+    FURTHER_ARC_LABEL_TEMPLATES,
+    FURTHER_ARC_TEMPLATES,
+    FURTHER_PRUNER_TEMPLATES,
     GRANDPARENT_TEMPLATES,
-    HIDDEN_ARC_LABEL_TEMPLATES,
-    HIDDEN_ARC_TEMPLATES,
-    HIDDEN_PRUNER_TEMPLATES,
     PRUNER_TEMPLATES,
     SIBLING_TEMPLATES,
-    over_hidden,
+    over_further,
 )
 from egparse.features.word_table import Columns, Words
 from egparse.fitting.choose_learner import build_learner, is_probabilistic
@@ -231,7 +231,7 @@ class ArcParserTask(ParserTask[ArcParser]):
         single_root, trees = settings.single_root, self.trees
         if base is None:
             columns = ArcColumns.build(words, self.columns, settings.min_form_count)
-            texts = self._texts(self.columns.n_class_tables, self.columns.hidden)
+            texts = self._texts(self.columns.n_class_tables, self.columns.further)
         else:
             columns, texts = base.columns.extended(words, settings.min_form_count), base.texts
         templates = compile_arc_templates(texts, columns.names, BETWEEN)
@@ -283,13 +283,15 @@ class ArcParserTask(ParserTask[ArcParser]):
         )
         return self.prepared(problem, learning, ARC_THETA + np.log(lengths), untrained)
 
-    def _texts(self, n_tables: int, hidden: Sequence[str]) -> tuple[str, ...]:
-        """The configured templates, or the built-in ones, with those over hidden layers."""
+    def _texts(self, n_tables: int, further: Sequence[str]) -> tuple[str, ...]:
+        """The configured templates, or the built-in ones, with those over further
+        columns.
+        """
         if self.pruner is None:
-            return arc_templates_of(self.settings, n_tables, hidden)
+            return arc_templates_of(self.settings, n_tables, further)
         if self.pruner.templates:
             return self.pruner.templates
-        return (*PRUNER_TEMPLATES, *over_hidden(hidden, HIDDEN_PRUNER_TEMPLATES))
+        return (*PRUNER_TEMPLATES, *over_further(further, FURTHER_PRUNER_TEMPLATES))
 
 
 @dataclass(frozen=True)
@@ -392,7 +394,7 @@ class SecondOrderTask(ParserTask[SecondOrderParser]):
         """The parser without weights."""
         base, pruner, names = self.base, self.pruner, self.pruner.columns.names
         if base is None:
-            texts = templates_of(settings, pruner.columns.n_class_tables, pruner.columns.hidden)
+            texts = templates_of(settings, pruner.columns.n_class_tables, pruner.columns.further)
             is_exact = is_exact_for(settings, pruner.trees)
         else:
             texts, is_exact = dict(base.texts), base.structure.exact
@@ -430,7 +432,7 @@ def check_second_order(config: ParserConfig, trees: Trees, columns: Columns) -> 
         ConfigError: a template that cannot be read, or exact inference for non-projective trees.
     """
     is_exact_for(config, trees)
-    names = arc_column_names(columns.class_names, columns.hidden)
+    names = arc_column_names(columns.class_names, columns.further)
     compile_templates(names, **templates_of(config, columns.n_class_tables))
 
 
@@ -447,26 +449,29 @@ def is_exact_for(config: ParserConfig, trees: Trees) -> bool:
     return config.inference != "loopy" and trees == "projective"
 
 
-def arc_templates_of(config: ParserConfig, n_tables: int, hidden: Sequence[str]) -> tuple[str, ...]:
+def arc_templates_of(
+    config: ParserConfig, n_tables: int, further: Sequence[str]
+) -> tuple[str, ...]:
     """See ``templates_of``: those of arcs, also of an arc-factored parser."""
     texts = with_classes(config, n_tables, ARC_TEMPLATES)
-    return (*texts, *over_hidden(hidden, HIDDEN_ARC_TEMPLATES))
+    return (*texts, *over_further(further, FURTHER_ARC_TEMPLATES))
 
 
 def templates_of(
-    config: ParserConfig, n_tables: int = 0, hidden: Sequence[str] = ()
+    config: ParserConfig, n_tables: int = 0, further: Sequence[str] = ()
 ) -> dict[str, tuple[str, ...]]:
     """The configured templates of all parts, or the built-in ones, with those over word classes for
-    each of some tables, and with those over hidden layers.
+    each of some tables, and with those over
+    further columns (``Columns.further``).
     """
     labels = with_classes(config, n_tables, ARC_LABEL_TEMPLATES, "label_templates")
     return {
-        "arcs": arc_templates_of(config, n_tables, hidden),
+        "arcs": arc_templates_of(config, n_tables, further),
         "siblings": with_classes(config, n_tables, SIBLING_TEMPLATES, "sibling_templates"),
         "grandparents": with_classes(
             config, n_tables, GRANDPARENT_TEMPLATES, "grandparent_templates"
         ),
-        "labels": (*labels, *over_hidden(hidden, HIDDEN_ARC_LABEL_TEMPLATES)),
+        "labels": (*labels, *over_further(further, FURTHER_ARC_LABEL_TEMPLATES)),
     }
 
 

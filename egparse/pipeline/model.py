@@ -22,7 +22,7 @@ from egparse.features.form_statistics import FormStatistics
 from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
-from egparse.features.word_table import Columns
+from egparse.features.word_table import MAX_TREEBANKS, Columns
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
 from egparse.pipeline.components import FIELDS, OPTIONAL, PARSER, Components
@@ -89,6 +89,7 @@ PAYLOAD = Record(
         "vocabularies": TableOf(Strings(distinct=False), tuple(OBSERVABLES)),
         **FIELDS,
         "exceptions": Maybe(SECTION),
+        "treebanks": Strings(most=MAX_TREEBANKS, longest=200),
         "classes": Record(
             {
                 "tables": ListOf(SECTION, least=1, most=MAX_TABLES),
@@ -96,7 +97,7 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent=dict.fromkeys((*OPTIONAL, "fine_tags", "classes", "exceptions")),
+    absent={**dict.fromkeys((*OPTIONAL, "fine_tags", "classes", "exceptions")), "treebanks": ()},
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -326,6 +327,18 @@ class Model:
         added = read_exceptions(source, self.language)
         return self if added is None else replace(self, exceptions=added.before(self.exceptions))
 
+    def in_treebank(self, name: str) -> Model:
+        """A copy that annotates as one of the treebanks does that it has learned from
+        (``columns.treebanks``); a model annotates as the first of them unless told otherwise.
+
+        Raises:
+            ConfigError: another treebank.
+        """
+        if name == self.columns.treebank:
+            return self
+        columns = self.columns.in_treebank(name)
+        return replace(self, components=replace(self.components, columns=columns))
+
     @cached_property
     def plain_text(self) -> PlainText:
         """Tokeniser, splitter and expander, with the exceptions; rules in place of what the model
@@ -491,6 +504,8 @@ class Model:
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
                 "columns": list(lexicon.classes.names),
             }
+        if self.columns.treebanks:
+            payload["treebanks"] = list(self.columns.treebanks)
         return header, payload
 
     @classmethod
@@ -591,6 +606,7 @@ def columns_of(
         read["scheme"],
         statistics and FormStatistics.from_payload(statistics, forms),
         fine_tags and _fine_tags_of(fine_tags, labels),
+        read["treebanks"],
     )
 
 

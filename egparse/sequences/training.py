@@ -23,7 +23,13 @@ from egparse.config.sections import (
 from egparse.errors import EgparseError
 from egparse.evaluation.scores import tag_accuracy, universal_deprel
 from egparse.evaluation.spans import score_spans
-from egparse.features.default_templates import HIDDEN_LABEL_TEMPLATES, LABEL_TEMPLATES, over_hidden
+from egparse.features.default_templates import (
+    FURTHER_LABEL_TEMPLATES,
+    FURTHER_LEMMA_TEMPLATES,
+    FURTHER_TAG_TEMPLATES,
+    LABEL_TEMPLATES,
+    over_further,
+)
 from egparse.features.index import Attributes
 from egparse.features.request import Request, Values
 from egparse.features.tag_dictionary import Candidates, TagDictionary, lay_out
@@ -122,6 +128,10 @@ class TaggerTask(SequenceTask[Tagger, TaggerConfig]):
         gold = self.gold if known is None else known.gold
         if len(gold) and not (gold >= 0).any():
             raise EgparseError(f"{self.name}: expected a word with a tag, got none")
+        if len(gold):
+            annotated = np.logical_or.reduceat(gold >= 0, words.starts[:-1])
+            if not annotated.all():  # nothing can be learned from the other sentences
+                return self.on_sentences(annotated).lesson(config)
         dictionary = self._dictionary(gold)
         candidates = candidates_of(words, dictionary, size)
         whole = some_completion(gold, candidates) if (gold < 0).any() else gold
@@ -169,6 +179,7 @@ class TaggerTask(SequenceTask[Tagger, TaggerConfig]):
         if self.base is not None:
             return self.base.model.templates
         texts = with_classes(settings, self.columns.n_class_tables)
+        texts = (*texts, *over_further(self.columns.further, FURTHER_TAG_TEMPLATES))
         return compile_templates(texts, self.columns.names, settings.pads)
 
     def with_known_words(self) -> Self:
@@ -409,7 +420,7 @@ class LabellerTask(SequenceTask[Labeller, LabellerConfig]):
         if self.base is not None:
             return self.base.model.templates
         texts = with_classes(config, self.columns.n_class_tables, LABEL_TEMPLATES)
-        texts = (*texts, *over_hidden(self.columns.hidden, HIDDEN_LABEL_TEMPLATES))
+        texts = (*texts, *over_further(self.columns.further, FURTHER_LABEL_TEMPLATES))
         return compile_templates(texts, tree_column_names(self.columns))
 
     def _learned(self, labels: Ints) -> Mask:
@@ -505,6 +516,7 @@ class LemmaTask(SequenceTask[Lemmatiser, LemmasConfig]):
             chosen=found.chosen,
         )
         texts = with_classes(config, columns.n_class_tables)
+        texts = (*texts, *over_further(columns.further, FURTHER_LEMMA_TEMPLATES))
         return Lesson(
             examples,
             compile_templates(texts, columns.names) if base is None else base.templates,

@@ -105,8 +105,8 @@ def compress_lists(lists: Mapping[str, Sequence[int]]) -> dict[str, Any]:
 
 class ListsByString(Mapping[str, tuple[int, ...]]):
     """The lists by string, from the decompressed content that ``compress_lists`` returned: string k
-    has the next ``lengths[k]`` of the numbers. A list is made when it is asked for: a text names few
-    of the forms that a model knows.
+    has the next ``lengths[k]`` of the numbers. A list is made when it is asked for: a text names
+    few of the forms that a model knows.
     """
 
     def __init__(

@@ -74,7 +74,9 @@ def build_columns(
     labels |= hidden
     statistics = count_forms(sentences) if any(name in named for name in STATISTICS) else None
     fine_tags = fine_tags_of(sentences, layers, labels)
-    return Columns(lexicon, labels, scheme, statistics, fine_tags)
+    treebanks = tuple(dict.fromkeys(sentence.treebank for sentence in sentences))
+    several = treebanks if len(treebanks) > 1 else ()
+    return Columns(lexicon, labels, scheme, statistics, fine_tags, several)
 
 
 def extend_columns(
@@ -123,7 +125,7 @@ def extend_columns(
         fine_tags = fine_tags.extended(sentences)
     elif "heads" not in predicted:
         fine_tags = fine_tags_of(sentences, layers, labels)
-    return Columns(lexicon, labels, scheme, statistics, fine_tags)
+    return Columns(lexicon, labels, scheme, statistics, fine_tags, base.treebanks)
 
 
 def in_lower_case(forms: Iterable[str]) -> list[str]:
@@ -280,7 +282,7 @@ def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
     """A function that counts as ``count_forms``, and numbers forms and types of spans once."""
     text = as_text(sentence.forms for sentence in sentences)
     tags, distinct = numbers_of(
-        tag for sentence in sentences for tag in (sentence.spans or (OUTSIDE,) * len(sentence))
+        tag for sentence in sentences for tag in (sentence.spans or (MISSING,) * len(sentence))
     )
     times = np.bincount(tags, minlength=len(distinct)).tolist()
     counts = Counter[str]()
@@ -289,6 +291,10 @@ def counter_of_forms(sentences: Sequence[Sentence]) -> CountForms:
             counts[tag[2:]] += occurrences
     numbers = Vocabulary.from_counts(counts)
     types = [numbers.values.get(tag[2:], FIRST_VALUE - 1) - FIRST_VALUE for tag in distinct]
+    if counts:  # without any span, nobody has looked for them
+        types = [
+            -2 if tag == MISSING else type_ for tag, type_ in zip(distinct, types, strict=True)
+        ]
     spans = np.array(types, dtype=np.int32)[tags]
 
     def count(counted: Mask | None) -> FormStatistics:
@@ -324,4 +330,5 @@ def is_complete(sentence: Sentence, layer: str) -> bool:
 def part_of(sentences: Sequence[Sentence], columns: Columns, predicted: Sequence[str]) -> Part:
     """Sentences with their words over some columns, and with the tags that are not predicted."""
     words = columns.words(sentence.forms for sentence in sentences)
+    words = columns.with_treebanks(words, sentences)
     return Part(sentences, columns.with_input(words, sentences, predicted))

@@ -4,9 +4,12 @@ paragraphs for the splitter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import compress
-from typing import NamedTuple, TypeVar
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, compress, starmap
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,9 +18,11 @@ from egparse.config.sections import TrainConfig, joint_layers, section_of
 from egparse.errors import ConfigError, EgparseError
 from egparse.evaluation.report import annotated_layers as layers_with_values
 from egparse.fitting.task import not_annotated
+from egparse.io.stored_sentences import StoredSentences
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, select
 from egparse.sequences.combinations import MOST_COMBINATIONS
+from egparse.storage import scratch
 from egparse.text.training import has_multiword_tokens
 from egparse.text.treebank_text import (
     SplitterParts,
@@ -32,6 +37,32 @@ Item = TypeVar("Item")
 
 _LEAST_TO_HOLD_OUT = 20
 _PIECES = 40
+
+
+_PART = re.compile(r"(-ud)?-(train|dev|test)$")
+
+
+def treebank_of(path: Path) -> str:
+    """The name of the treebank that a file is of, such as ``en_ewt`` for
+    ``en_ewt-ud-train.conllu.xz``: parts of one treebank have the same.
+    """
+    return _PART.sub("", path.name.partition(".")[0])
+
+
+def together(parts: Iterable[tuple[str, Sequence[Sentence]]]) -> Sequence[Sentence]:
+    """The sentences of several treebanks, each with the name of its own, one after the other; in a
+    file where memory is limited. Sentences of a treebank that has no FEATS or no spans lack these,
+    where its cells would say that there is nothing to annotate.
+    """
+    sentences = chain.from_iterable(starmap(_of_treebank, parts))
+    limited = scratch.active()
+    return [*sentences] if limited is None else StoredSentences.of(sentences, limited)
+
+
+def _of_treebank(name: str, sentences: Sequence[Sentence]) -> Iterator[Sentence]:
+    lacking = {"feats", "spans"} - layers_with_values(sentences)
+    changes: dict[str, Any] = {"treebank": name, **dict.fromkeys(lacking, ())}
+    return (replace(sentence, **changes) for sentence in sentences)
 
 
 class Corpus(NamedTuple):

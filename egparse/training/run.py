@@ -15,6 +15,7 @@ import numpy as np
 
 from egparse.config.reading import config_of_model
 from egparse.config.sections import TrainConfig
+from egparse.features.word_table import Columns
 from egparse.fitting import interruption
 from egparse.fitting.choose_learner import is_probabilistic
 from egparse.fitting.jobs import Jobs, beside_others, in_threads, present_jobs, working_with
@@ -294,6 +295,7 @@ class Run(Scene):
             "words": self.train.words.n_words,
             "development_sentences": len(self.corpus.dev),
             "seed": self.config.seed,
+            **_record_of_treebanks(self.corpus.train, self.columns),
             **({"jobs": self.config.jobs} if self.config.jobs > 1 else {}),
             "cpu_seconds": round(time.process_time() - self._begun, 1),
             "stopped": INTERRUPTED if interrupted else "finished",
@@ -316,6 +318,14 @@ class Run(Scene):
             ),
             exceptions=self.exceptions,
         )
+
+
+def _record_of_treebanks(sentences: Sequence[Sentence], columns: Columns) -> dict[str, Any]:
+    """What the record of a model says of its treebanks: the words of each; nothing of one."""
+    words = dict.fromkeys(columns.treebanks, 0)
+    for sentence in sentences if words else ():
+        words[sentence.treebank] += len(sentence)
+    return {"treebanks": words} if words else {}
 
 
 def deal(sentences: Sequence[Sentence], folds: int) -> Longs:

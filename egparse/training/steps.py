@@ -159,6 +159,7 @@ class StepLearner:
                     columns.scheme,
                     columns.statistics,
                     columns.fine_tags,
+                    columns.treebanks,
                 )
             )
             self._model = None

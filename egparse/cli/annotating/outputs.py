@@ -45,6 +45,7 @@ class Request:
     respect_input: bool = False
     marginals: bool = False
     exceptions: str | None = None
+    treebank: str | None = None
 
     @property
     def of_annotation(self) -> dict[str, Any]:
@@ -66,6 +67,7 @@ class Request:
             "--respect-input": self.respect_input,
             "--marginals": self.marginals,
             "--exceptions": self.exceptions,
+            "--treebank": self.treebank,
         }
 
 

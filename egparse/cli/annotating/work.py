@@ -64,8 +64,9 @@ class Annotation:
     """The work on pieces. ``output`` is the format to write, None for that of the input.
     ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
     stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds
-    ``file``, the path of the model or its content, and its exceptions, which may be others than
-    those of the file: a process without shared memory loads the model from there.
+    ``file``, the path of the model or its content, its exceptions, which may be others than those
+    of the file, and the treebank that it annotates like: a process without shared memory loads the
+    model from there.
     """
 
     model: Model
@@ -135,13 +136,16 @@ class Annotation:
         return written
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
-        given = (self.file, self.model.exceptions)
+        given = (self.file, self.model.exceptions, self.model.columns.treebank)
         return _load, (*given, self.reading, self.options, self.output, self.mark)
 
 
-def _load(file: Path | bytes, exceptions: Exceptions | None, *rest: Any) -> Annotation:
+def _load(
+    file: Path | bytes, exceptions: Exceptions | None, treebank: str, *rest: Any
+) -> Annotation:
     model = Model.from_bytes(file) if isinstance(file, bytes) else Model.load(file)
-    return Annotation(replace(model, exceptions=exceptions), file, *rest)
+    model = replace(model, exceptions=exceptions).in_treebank(treebank)
+    return Annotation(model, file, *rest)
 
 
 def _write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:

@@ -36,6 +36,7 @@ class _Options(NamedTuple):
     start: Start
     gold_tags: bool
     exceptions: Path | None
+    treebank: str | None
     bootstrap: int
     seed: int
     details: bool
@@ -72,6 +73,8 @@ class _System(NamedTuple):
         model = Model.load(self.path)
         if asked.exceptions is not None:
             model = model.with_exceptions(str(asked.exceptions))
+        if asked.treebank is not None:
+            model = model.in_treebank(asked.treebank)
         return model.evaluate(gold, gold_tags=asked.gold_tags, **shared)
 
     def described(self, asked: _Options) -> str:
@@ -96,6 +99,7 @@ def evaluate(
     from_: Start = Start.WORDS,
     gold_tags: bool = False,
     exceptions: Path | None = None,
+    treebank: str | None = None,
     details: bool = False,
     bootstrap: Annotated[int, FROM_0] = 1000,
     seed: Annotated[int, FROM_0] = 0,
@@ -160,7 +164,9 @@ def evaluate(
     if from_ is Start.TEXT and (gold_tags or details):
         option = "--gold-tags" if gold_tags else "--details"
         raise EgparseError(f"{option}: expected --from words, got --from text")
-    asked = _Options(from_, gold_tags, exceptions, bootstrap, seed, details, format, encoding)
+    asked = _Options(
+        from_, gold_tags, exceptions, treebank, bootstrap, seed, details, format, encoding
+    )
     _check_files(gold_path, [system, *([other] if other else [])])
     from egparse.evaluation.report import report_as_json
     from egparse.evaluation.significance import compare_reports, comparison_as_json

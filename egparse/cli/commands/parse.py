@@ -32,6 +32,7 @@ def parse(
     respect_input: bool = False,
     marginals: bool = False,
     exceptions: Path | None = None,
+    treebank: str | None = None,
     jobs: Annotated[int, FROM_0] = 1,
     engine: Engine = Engine.LOCAL,
     workers: Annotated[int | None, FROM_1] = None,
@@ -121,6 +122,7 @@ def parse(
         respect_input,
         marginals,
         None if exceptions is None else str(exceptions),
+        treebank,
     )
     with ExitStack() as stack:
         journal = None
@@ -148,6 +150,8 @@ def parse(
         loaded = Model.load(path)
         if request.exceptions is not None:
             loaded = loaded.with_exceptions(request.exceptions)
+        if treebank is not None:
+            loaded = loaded.in_treebank(treebank)
         if marginals:
             loaded.require_probabilities()
         to_file = output is not None or output_dir is not None

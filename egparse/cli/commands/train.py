@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from egparse.evaluation.report import Report
     from egparse.fitting.progress import Iteration, Step
     from egparse.pipeline.model import Model
+    from egparse.sentences import Sentence
     from egparse.training.continuation import Base
     from egparse.training.run import Trained
 
@@ -63,9 +64,9 @@ def _list_learners(wanted: bool) -> None:
 
 
 def train(
-    corpus: Path,
+    corpus: list[Path],
     output: Path = Path("model.msgpack"),
-    dev: Path | None = None,
+    dev: list[Path] | None = None,
     config: Path | None = None,
     classes: list[str] | None = None,
     set_: list[str] | None = None,
@@ -88,7 +89,7 @@ def train(
     quiet: bool = False,
     json_: bool = False,
 ) -> None:
-    """Train a model on everything that a corpus annotates.
+    """Train a model on everything that a corpus annotates, or several.
 
     The layers are UPOS, XPOS, FEATS, entities or chunks, heads, arc labels and, for running text,
     sentence boundaries. Training of a task stops when its duality gap is small or its development
@@ -103,11 +104,19 @@ def train(
 
     Words without a tag or a head (_) are summed out.
 
+    Of several corpora the model learns what they have in common and, by the treebank (the name of
+    the file up to -ud-train), where they are annotated differently. It annotates like the first;
+    parse --treebank names another. The first --dev decides when training stops; all are scored.
+
     With --checkpoint, a run that was killed, or ended by Ctrl-C, continues with the same command
     and --resume, and makes the same model as one that was not stopped.
 
+    Arguments:
+        CORPUS: An annotated corpus, or several.
+
     Options:
         --output, -o FILE: File for the model.
+        --dev FILE: Development corpus (default: a part of CORPUS is held out); may be repeated.
         --set KEY=VALUE: Change a setting, such as parser.c=5; 'egparse settings' lists them; may be
             repeated.
         --learner NAME: Learner of taggers, parser and labeller, where --set TASK.learner=NAME does
@@ -133,6 +142,7 @@ def train(
         egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin
         egparse train corpus.conllu --learner perceptron
         egparse train corpus.conllu --set 'layers=["upos", "heads"]' --seed 7
+        egparse train en_ewt-ud-train.conllu en_gum-ud-train.conllu --dev en_ewt-ud-dev.conllu
         egparse train --base en_ewt mine.conllu --output mine.msgpack
         egparse train corpus.conllu --jobs 0
         egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379
@@ -141,7 +151,10 @@ def train(
     limit = size_of(memory)
     checkpoints = Checkpoints(checkpoint, resume, force)
     replaces = force or checkpoints.check(output)
-    read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+    tables_of_classes = tuple(classes or ())
+    read = Corpora(
+        tuple(corpus), tuple(dev or ()), format, encoding, skip_bad, config, tables_of_classes
+    )
     read.require()
     history = history_path(output)
     check_output(None, Kind.TEXT, read.inputs)
@@ -178,6 +191,7 @@ class _Training(NamedTuple):
     trained: Trained
     standings: Standings
     report: Report | None
+    further: list[tuple[str, Sequence[Sentence], Report | None]]
     cpu_seconds: float
     base: Base | None = None
     base_report: Report | None = None
@@ -228,10 +242,11 @@ def _train(
     from egparse.training.checks import check_settings
 
     config = check_settings(config)
-    corpus, dev = read.read(config, say, holds_out=base is None)
-    config = with_language(config, corpus.sentences, say)
+    corpora = read.read(config, say, holds_out=base is None)
+    sentences = corpora.sentences
+    config = with_language(config, sentences, say)
     if base is None:  # which keeps what it has for plain text
-        say_what_tokens_are(config, corpus.sentences, say)
+        say_what_tokens_are(config, sentences, say)
     announce_compilation(say)
     from egparse.training import run as training
 
@@ -239,10 +254,10 @@ def _train(
     if base is not None:
         from egparse.training import continuation
 
-        count = len(corpus.sentences)
-        if dev is None and config.hold_out > 0:
+        count = len(sentences)
+        if corpora.dev is None and config.hold_out > 0:
             say(held_out(count, continuation.share_held_out(count, config)))
-        layers = continuation.layers_to_continue(base.model, corpus.sentences, config)
+        layers = continuation.layers_to_continue(base.model, sentences, config)
         say(
             f"base         {base.name}: {', '.join(base.model.layers)}; training continues for "
             f"{', '.join(layers)}"
@@ -260,7 +275,7 @@ def _train(
             history(event)
 
         try:
-            trained = train_on(corpus.sentences, dev and dev.sentences, config, listen)
+            trained = train_on(sentences, corpora.dev, config, listen)
         except KeyboardInterrupt:
             say("Nothing has been trained yet, so nothing is written.")
             raise
@@ -277,15 +292,19 @@ def _train(
     return _Training(
         output=output,
         history=history.path,
-        sentences=len(corpus.sentences),
-        words=sum(map(len, corpus.sentences)),
-        skipped=len(corpus.skipped) + (len(dev.skipped) if dev else 0),
+        sentences=len(sentences),
+        words=sum(map(len, sentences)),
+        skipped=corpora.skipped,
         trained=trained,
         standings=standings,
-        report=_report(trained.model, trained),
+        report=_report(trained.model, trained.dev),
+        further=[
+            (str(path), one, _report(_in_treebank_of(trained.model, one), one))
+            for path, one in zip(read.devs[1:], corpora.devs[1:], strict=True)
+        ],
         cpu_seconds=time.process_time() - begun,
         base=base,
-        base_report=None if base is None else _report(base.model, trained),
+        base_report=None if base is None else _report(base.model, trained.dev),
     )
 
 
@@ -305,13 +324,19 @@ def _facts(read: Corpora, config: TrainConfig, base: Base | None) -> dict[str, A
     }
 
 
-def _report(model: Model, trained: Trained) -> Report | None:
-    """The evaluation of a model on the development part, if there is one."""
+def _report(model: Model, dev: Sequence[Sentence]) -> Report | None:
+    """The evaluation of a model on a development part, if there is one."""
     from egparse.evaluation.report import evaluate
 
-    if not trained.dev:
+    if not dev:
         return None
-    return evaluate(trained.dev, list(model.annotate(trained.dev)), layers=set(model.layers))
+    return evaluate(dev, list(model.annotate(dev)), layers=set(model.layers))
+
+
+def _in_treebank_of(model: Model, sentences: Sequence[Sentence]) -> Model:
+    """The model as it annotates the treebank of some sentences, if it has learned from that."""
+    name = sentences[0].treebank
+    return model.in_treebank(name) if name in model.columns.treebanks else model
 
 
 def _count_of(jobs: int | None) -> int | None:
@@ -338,6 +363,9 @@ def _as_json(done: _Training) -> dict[str, Any]:
         "tasks": {standing.task: standing.as_json() for standing in done.standings.trained()},
         "cpu_seconds": round(done.cpu_seconds, 3),
         "development": None if done.report is None else report_as_json(done.report),
+        "further": {
+            path: report_as_json(report) for path, _, report in done.further if report is not None
+        },
         "base": done.base
         and {
             "name": done.base.name,
@@ -367,6 +395,10 @@ def _summary(done: _Training) -> str:
         held = ", held out" if done.trained.held_out else ""
         title = f"Development part{held}, from the words alone: {described(done.trained.dev)}"
         parts.append(tables.section(title, score_table(done.report)))
+    for path, dev, report in done.further:
+        if report is not None:
+            title = f"{path}, from the words alone: {described(dev)}"
+            parts.append(tables.section(title, score_table(report)))
     if done.report is not None and done.base_report is not None:
         parts.append(
             tables.section("Before and after", _before_and_after(done.base_report, done.report))

@@ -106,7 +106,8 @@ def tune(
         egparse tune corpus.conllu --task upos --task xpos --output path.json --plot path.svg
         egparse tune corpus.conllu --task labeller --set labeller.loss=max-margin --gap 0.1
     """
-    read = Corpora(corpus, dev, format, encoding, skip_bad, config, tuple(classes or ()))
+    devs = () if dev is None else (dev,)
+    read = Corpora((corpus,), devs, format, encoding, skip_bad, config, tuple(classes or ()))
     read.require()
     check_output(None, Kind.TEXT, read.inputs)
     if output is not None:
@@ -174,18 +175,18 @@ def _tune(
     from egparse.training.checks import check_settings
 
     config = check_settings(config)
-    corpus, dev = read.read(config, say)
+    corpora = read.read(config, say)
     for task, path in paths.items():
         say(f"{task:<11}  {_range_described(path)}")
     announce_compilation(say)
     from egparse.training import tune as tuning
 
     with interruptible():
-        tuned = tuning.tune(corpus.sentences, dev and dev.sentences, config, paths, listener)
+        tuned = tuning.tune(corpora.sentences, corpora.dev, config, paths, listener)
     return _Tuning(
-        corpus=read.corpus,
-        sentences=len(corpus.sentences),
-        skipped=len(corpus.skipped) + (len(dev.skipped) if dev else 0),
+        corpus=read.corpora[0],
+        sentences=len(corpora.sentences),
+        skipped=corpora.skipped,
         tuned=tuned,
         seed=config.seed,
         cpu_seconds=time.process_time() - begun,
