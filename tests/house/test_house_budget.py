@@ -15,33 +15,33 @@ BUDGET: dict[str, int] = {
     "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "sentences": 370,
+    "sentences": 372,
     "storage": 2_346,
     "compilation": 2_200,
     "io": 2_700,
     "classes": 1_870,
     "structures": 4_505,
-    "features": 3_805,
+    "features": 3_900,
     "learners": 5_500,
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_360,
-    "parsing": 3_898,
+    "sequences": 4_385,
+    "parsing": 3_905,
     "text": 4_320,
-    "pipeline": 1_900,
-    "training": 2_504,
+    "pipeline": 1_915,
+    "training": 2_560,
     "service": 2_950,
     "spacy_components": 3_760,
-    "api": 100,
+    "api": 110,
     "experiments": 7_700,
-    "cli": 7_014,
+    "cli": 7_100,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_600, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_800, 2_500
 DOCUMENTS = 6_100
 """The site without the pages of experiments, and the Markdown at the top."""
 
