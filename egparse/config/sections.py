@@ -116,7 +116,7 @@ class TaggerConfig(WordLabelConfig):
     A tag set larger than ``dictionary_above`` is narrowed for each word by a tag dictionary.
     """
 
-    templates: Strings = built_in.WORD_TEMPLATES
+    templates: Strings = (*built_in.WORD_TEMPLATES, *built_in.LONG_AFFIX_TEMPLATES)
     class_templates: Strings = built_in.WORD_CLASS_TEMPLATES
     bigrams: bool = fixed(True, "whether label bigrams have weights; false: words one by one")
     pads: bool = fixed(True, "whether templates may look beyond the ends of a sentence")

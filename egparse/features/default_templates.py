@@ -15,7 +15,15 @@ WORD_TEMPLATES = (
     "suffix2[0]|suffix2[1]", "suffix2[-1]|suffix2[1]", "suffix3[-1]|suffix3[0]",
     "suffix3[0]|suffix3[1]", "symbol[0]",
 )  # fmt: skip
-"""Word, affix, shape and neighbour templates for tags."""
+"""Word, affix, shape and neighbour templates for tags and supertags."""
+
+LONG_AFFIX_TEMPLATES = (
+    "prefix5[0]", "prefix6[0]", "prefix7[0]", "prefix8[0]", "prefix9[0]", "prefix10[0]",
+    "suffix6[0]", "suffix7[0]", "suffix8[0]", "suffix9[0]", "suffix10[0]",
+)  # fmt: skip
+"""Affixes of up to ten characters for tags, which are of use where words are long (those of MarMoT,
+Müller et al. 2013; docs/decisions/tag-models.md).
+"""
 
 SPAN_TEMPLATES = (
     "bias", "form[0]", "lower[0]", "lower[-1]", "lower[1]", "lower[-2]", "lower[2]",

@@ -18,6 +18,9 @@ from egparse.features.remembered import MOST, Remembered
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.types import Ints
 
+LONGEST_AFFIX = 10
+"""Characters of the longest prefix and suffix that templates may name."""
+
 _KINDS = Remembered[int, str](lambda code: _kind(chr(code)))
 _LONG_RUN = re.compile(r"(.)\1\1+", re.DOTALL)
 
@@ -86,8 +89,8 @@ OBSERVABLES: Mapping[str, Observe] = {
     "traits": _of_forms(_traits),
     "symbol": _of_forms(symbol),
     "stem": lambda _, lower: [form[:5] for form in lower],
-    **{f"prefix{length}": _prefix(length) for length in range(1, 6)},
-    **{f"suffix{length}": _suffix(length) for length in range(1, 6)},
+    **{f"prefix{length}": _prefix(length) for length in range(1, LONGEST_AFFIX + 1)},
+    **{f"suffix{length}": _suffix(length) for length in range(1, LONGEST_AFFIX + 1)},
 }
 """Name -> what is observed of forms; an empty string means that a form lacks it."""
 
