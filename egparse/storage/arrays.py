@@ -144,17 +144,24 @@ def coarse(weights: Singles) -> Singles:
     """The weights, rounded to multiples of a step; those below ``_LEAST`` of one become 0. Weights
     of at most 256 values, such as those that are rounded already, stay.
 
-    The step is a power of two below ``_STEP`` times (sum w^4 / sum w^2)^(1/2), which hardly changes
-    where small weights are left out: a model from which training goes on is rounded as it was.
-    Weights take 4 bits of the file instead of 16, and two in five are left out.
+    The step is a power of two below ``_STEP`` times (sum w^4 / sum w^2)^(1/2), of the weights and
+    of what they are rounded to: a model from which training goes on is rounded as it was. Weights
+    take 4 bits of the file instead of 16, and two in five are left out.
     """
     if levels_of(weights) is not None:
         return weights
+    width, rounded = np.float32(0.0), weights
+    while (wider := _width_of(rounded)) > width:
+        width = wider
+        rounded = np.rint(weights / width) * width
+        rounded = np.where(np.abs(weights) < _LEAST * width, np.float32(0.0), rounded)
+    return rounded
+
+
+def _width_of(weights: Singles) -> np.float32:
     squares = np.square(weights, dtype=np.float64)
     size = np.sqrt(np.sum(squares**2) / np.sum(squares))
-    width = _power_of_two(max(_STEP * size, 2 * np.sqrt(squares.max()) / _STEPS))
-    rounded = np.rint(weights / width) * width
-    return np.where(np.abs(weights) < _LEAST * width, np.float32(0.0), rounded)
+    return _power_of_two(max(_STEP * size, 2 * np.sqrt(squares.max()) / _STEPS))
 
 
 def _power_of_two(size: float) -> np.float32:

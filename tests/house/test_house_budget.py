@@ -21,7 +21,7 @@ BUDGET: dict[str, int] = {
     "io": 2_700,
     "classes": 1_870,
     "structures": 4_505,
-    "features": 3_900,
+    "features": 3_910,
     "learners": 5_500,
     "evaluation": 2_300,
     "config": 1_150,

@@ -24,7 +24,7 @@ TEMPLATES = [
     ("upos.templates", '"form[-2147483649]"', "offsets from -999 to 999"),
     ("upos.templates", '"fromm[0]"', "expected one of the columns form, .*; did you mean form?"),
     ("xpos.templates", '""', "expected 'bias'"),
-    ("spans.templates", '"suffix9[0]"', "did you mean suffix"),
+    ("spans.templates", '"suffix11[0]"', "did you mean suffix"),
     ("feats.templates", '"head_upos[0]"', "expected one of the columns"),
     ("labeller.templates", '"head_upso[0]"', "did you mean head_upos?"),
     ("splitter.templates", '"shpae[0]"', "did you mean shape?"),
