@@ -100,14 +100,15 @@ class Corpora(NamedTuple):
         skipped = sum(len(one.skipped) for one in (*read, *devs))
         sentences = read[0].sentences
         of_devs = [one.sentences for one in devs]
-        if len(read) > 1:
+        if len(read) > 1 or not holds_out:  # a base may know several
             names = [treebank_of(path) for path in self.corpora]
             sentences = together(zip(names, (one.sentences for one in read), strict=True))
             of_devs = [
                 together([(treebank_of(path), one)])
                 for path, one in zip(self.devs, of_devs, strict=True)
             ]
-            say(f"treebanks    {', '.join(dict.fromkeys(names))}: annotates like the first")
+            if len({*names}) > 1:
+                say(f"treebanks    {', '.join(dict.fromkeys(names))}: annotates like the first")
         if (files := in_files(sentences)) is not None:
             say(f"files        {files}")
         say(f"annotated    {layers_described(sentences)}")

@@ -74,3 +74,16 @@ def test_another_treebank_is_a_fault(model: Path, folder: Path, command: str) ->
     assert done.stderr.endswith(
         "expected a treebank that the model has learned from (en_one, en_two), got 'en_three'\n"
     )
+
+
+def test_training_goes_on_with_the_treebank_of_the_file(
+    model: Path, folder: Path, tmp_path: Path
+) -> None:
+    gold, path = folder / "en_two-ud-dev.conllu", tmp_path / "more.msgpack"
+    done = run(
+        "train", "--base", model, folder / "en_two-ud-train.conllu", "--dev", gold, "-o", path
+    )
+    scores = [line.split() for line in done.stdout.splitlines() if line.startswith("UPOS")]
+    shown = float(scores[0][scores[0].index("2018") + 1])
+    assert shown == pytest.approx(upos_of(path, gold, "--treebank", "en_two"), abs=0.01)
+    assert upos_of(path, gold) < shown - 3

@@ -299,7 +299,7 @@ def _train(
         standings=standings,
         report=_report(trained.model, trained.dev),
         further=[
-            (str(path), one, _report(_in_treebank_of(trained.model, one), one))
+            (str(path), one, _report(trained.model, one))
             for path, one in zip(read.devs[1:], corpora.devs[1:], strict=True)
         ],
         cpu_seconds=time.process_time() - begun,
@@ -330,6 +330,7 @@ def _report(model: Model, dev: Sequence[Sentence]) -> Report | None:
 
     if not dev:
         return None
+    model = _in_treebank_of(model, dev)
     return evaluate(dev, list(model.annotate(dev)), layers=set(model.layers))
 
 
