@@ -159,9 +159,8 @@ _kept: list[Any] = []
 """What compiled code refers to, for the life of the process."""
 
 
-@functools.cache
 def _machine() -> llvm.TargetMachine:
-    """The processor of this process, to LLVM."""
+    """The processor of this process, to LLVM; a linker owns it and frees it at the end."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.add_symbol(interpreter.INTERPRETER, ctypes.addressof(interpreter.table()))
