@@ -324,7 +324,8 @@ def _record_of_treebanks(sentences: Sequence[Sentence], columns: Columns) -> dic
     """What the record of a model says of its treebanks: the words of each; nothing of one."""
     words = dict.fromkeys(columns.treebanks, 0)
     for sentence in sentences if words else ():
-        words[sentence.treebank] += len(sentence)
+        is_known = sentence.treebank in words  # others are learned like the first
+        words[sentence.treebank if is_known else columns.treebank] += len(sentence)
     return {"treebanks": words} if words else {}
 
 
