@@ -271,8 +271,9 @@ class ParserConfig(LearningConfig):
     bits: Bits = fixed(23, "binary logarithm of the size of the hashed weight table")
     mbr_scale: Scale = setting(
         1.0,
-        "score multiplier for the arc probabilities whose sum the chosen tree maximises; order 1 "
-        "only: 0 chooses the tree of highest score, as learners without probabilities always do",
+        "score multiplier for the probabilities of arcs (order 2: with their best labels) whose "
+        "sum the chosen tree maximises; order 1 only: 0 chooses the tree of highest score, as "
+        "learners without probabilities always do",
     )
     siblings: bool = fixed(True, "order 2: score pairs of consecutive siblings")
     grandparents: bool = fixed(True, "order 2: score pairs of an arc and the arc above it")

@@ -136,7 +136,8 @@ class AnyParser(ABC):
         """The head of each word: its position in the sentence from 1 on, 0 for the root.
 
         The tree has the most expected correct heads under the distribution over trees with scores
-        times ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents); if
+        times ``mbr_scale`` (minimum Bayes risk, as Goodman 1996 decodes constituents), or, where
+        arcs are scored with their labels, the most that have their most probable label too; if
         ``mbr_scale`` is 0, it is the tree of highest score. Sentences of more than ``LONGEST``
         words are parsed in pieces (see ``long_sentences``).
 

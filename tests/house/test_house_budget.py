@@ -27,7 +27,7 @@ BUDGET: dict[str, int] = {
     "config": 1_150,
     "fitting": 1_540,
     "sequences": 4_385,
-    "parsing": 3_905,
+    "parsing": 3_920,
     "text": 4_320,
     "pipeline": 1_915,
     "training": 2_560,
@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_800, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 43_850, 2_500
 DOCUMENTS = 6_120
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -21,10 +21,11 @@ from egparse.features.word_table import Words
 from egparse.fitting.progress import Iteration, Listener, Step, silent
 from egparse.io.corpus import read_corpus
 from egparse.parsing.arc_parser import ArcParser
+from egparse.parsing.candidates import ALL_CANDIDATES
 from egparse.parsing.constraints import FREE, ArcConstraints
 from egparse.parsing.long_sentences import LONGEST, LongSentenceWarning
 from egparse.parsing.second_order.parser import SecondOrderParser
-from egparse.parsing.second_order.parts import Pruning
+from egparse.parsing.second_order.parts import Pruning, build_parts, new_work, score_parts
 from egparse.pipeline.constraints import Constraints
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
@@ -331,6 +332,34 @@ def test_what_is_certain_at_first_sight_has_probability_one() -> None:
     words = words_of(model, sample("dev"))
     constraints = ArcConstraints(parser.predict(words), {}, np.ones(words.n_sentences, dtype=bool))
     assert (parser.predict_with_probabilities(words, constraints).probabilities == 1.0).all()
+
+
+def test_the_tree_has_the_most_expected_arcs_with_their_labels() -> None:
+    parser = parser_of(model_of())
+    words = words_of(model_of(), [one for one in sample("dev") if 3 <= len(one) <= 8])
+    model, values = parser.kernel_model(), parser.sentences(words)
+    is_most_probable = []
+    for found, rows in zip(trees_in(parser.predict(words), words), values, strict=True):
+        work = new_work(len(rows) - 1, model.structure)
+        codes, parts = build_parts(rows, ALL_CANDIDATES, model, work)
+        scores = np.empty(parts.graph.pairs[-1] + len(parts.labels.labels))
+        score_parts(codes, model.templates, parts, model.weights, work.buffers.places, scores)
+        likeliest = np.zeros((len(rows), len(rows)))  # the probability of the best label of an arc
+        bounds = itertools.pairwise(parts.graph.pairs[-1] + parts.labels.starts)
+        for arc, (first, end) in zip(parts.graph.arcs, bounds, strict=True):
+            shares = np.exp(scores[first:end]) / np.exp(scores[first:end]).sum()
+            likeliest[tuple(arc)] = shares.max(initial=0.0) if end > first else 1.0
+        trees = parser.k_best_of(rows, 10_000)  # all of them; labels are summed out
+        expected = np.zeros(likeliest.shape)
+        for tree in trees:
+            expected[tree.heads, np.arange(1, len(rows))] += np.exp(tree.log_probability)
+        risks = [
+            (expected * likeliest)[heads, np.arange(1, len(rows))].sum()
+            for heads in (found[1:], *(tree.heads for tree in trees))
+        ]
+        assert risks[0] == pytest.approx(max(risks[1:]), abs=1e-9)
+        is_most_probable.append(found[1:] == tuple(trees[0].heads.tolist()))
+    assert not all(is_most_probable)
 
 
 # --- constraints ----------------------------------------------------------------------------------

@@ -160,24 +160,24 @@ def _parse(
     if graph.arcs.shape[0] == 0:
         return WITHOUT_TREE
     scores = _score_parts(codes, parts, model, work.buffers.places)
-    marginals = np.empty(graph.pairs[-1])
+    marginals, shares = np.empty(graph.pairs[-1]), np.empty(parts.labels.labels.shape[0])
     log_z = _infer(
-        parts, scores, model.mbr_scale, structure, marginals, work.scaled, work.loopy,
+        parts, scores, model.mbr_scale, structure, marginals, shares, work.scaled, work.loopy,
         work.logarithms,
     )  # fmt: skip
     if not log_z > -np.inf:
         return OUT_OF_RANGE if math.isnan(log_z) else WITHOUT_TREE
     tree = work.buffers.heads[: values.shape[0]]
     if not _decode(
-        parts, scores, marginals, model, work.buffers.square, tree, work.projective, work.search,
-        work.loopy,
+        parts, scores, marginals, shares, model, work.buffers.square, tree, work.projective,
+        work.search, work.loopy,
     ):  # fmt: skip
         return WITHOUT_TREE
     if model.temperature > 0.0:
         scale = 1.0 / model.temperature
         if scale != model.mbr_scale:
             log_z = _infer(
-                parts, scores, scale, structure, marginals, work.scaled, work.loopy,
+                parts, scores, scale, structure, marginals, shares, work.scaled, work.loopy,
                 work.logarithms,
             )  # fmt: skip
             if not log_z > -np.inf:
@@ -206,15 +206,16 @@ def _infer(
     factor: float,
     structure: Structure,
     marginals: Floats,
+    shares: Floats,
     scaled: bool | None,
     loopy_work: loopy.Workspace | None,
     logarithms: bool | None,
 ) -> float:
-    """Write the marginals of the parts of the graph, labels summed out, and return log Z; -inf if
-    there is no tree, nan if the potentials are out of range.
+    """Write the marginals of the parts of the graph, labels summed out, and the probability of each
+    label given its arc (``shares``), and return log Z; -inf if there is no tree, nan if the
+    potentials are out of range.
     """
-    graph = parts.graph
-    pooled, shares = np.empty(marginals.shape[0]), np.empty(parts.labels.labels.shape[0])
+    graph, pooled = parts.graph, np.empty(marginals.shape[0])
     sum_labels(parts, scores * factor, pooled, shares)
     log_z = -np.inf
     if scaled is not None:
@@ -240,6 +241,7 @@ def _decode(
     parts: Parts,
     scores: Floats,
     marginals: Floats,
+    shares: Floats,
     model: KernelModel,
     square: Floats,
     heads: Ints,
@@ -247,9 +249,9 @@ def _decode(
     search_work: SearchWorkspace | None,
     loopy_work: loopy.Workspace | None,
 ) -> bool:
-    """Write the heads (n + 1,) of the tree with the highest sum of ``marginals`` (arcs,), or for
-    models without probabilities and loopy inference of a tree of high score; False if there is no
-    tree.
+    """Write the heads (n + 1,) of the tree with the highest expected number of right arcs with
+    right labels, or for models without probabilities and loopy inference of a tree of high score;
+    False if there is no tree.
     """
     graph, structure, size = parts.graph, model.structure, heads.shape[0]
     if loopy_work is not None and model.mbr_scale >= BEST_TREE_MBR_SCALE:
@@ -266,13 +268,25 @@ def _decode(
         )
         return True
     sums = square[: size * size].reshape((size, size))
-    scatter(graph.arcs, marginals, sums)
+    scatter(graph.arcs, _with_best_labels(parts, marginals, shares), sums)
     score = -np.inf
     if projective_work is not None:
         score = projective.eisner(sums, structure.single_root, heads, projective_work)
     if search_work is not None:
         score = chu_liu_edmonds(sums, structure.single_root, heads, search_work)
     return score > -np.inf
+
+
+@njit
+def _with_best_labels(parts: Parts, marginals: Floats, shares: Floats) -> Floats:
+    """The probability of each arc with the most probable of its labels; that of the arc where no
+    labels are listed, as for arcs that every tree has.
+    """
+    best, starts = marginals[: parts.graph.arcs.shape[0]].copy(), parts.labels.starts
+    for a in range(starts.shape[0] - 1):
+        if starts[a] < starts[a + 1]:
+            best[a] *= shares[starts[a] : starts[a + 1]].max()
+    return best
 
 
 @njit(inline=True)
