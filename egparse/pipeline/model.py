@@ -60,6 +60,7 @@ from egparse.storage.model_file import (
 from egparse.storage.schema import (
     SECTION,
     Allowance,
+    Integer,
     ListOf,
     Maybe,
     Misfit,
@@ -90,6 +91,7 @@ PAYLOAD = Record(
         **FIELDS,
         "exceptions": Maybe(SECTION),
         "treebanks": Strings(most=MAX_TREEBANKS, longest=200),
+        "treebank": Integer(0, MAX_TREEBANKS - 1),  # which of them it annotates like
         "classes": Record(
             {
                 "tables": ListOf(SECTION, least=1, most=MAX_TABLES),
@@ -97,7 +99,11 @@ PAYLOAD = Record(
             }
         ),
     },
-    absent={**dict.fromkeys((*OPTIONAL, "fine_tags", "classes", "exceptions")), "treebanks": ()},
+    absent={
+        **dict.fromkeys((*OPTIONAL, "fine_tags", "classes", "exceptions")),
+        "treebanks": (),
+        "treebank": 0,
+    },
 )
 """The payload of a model file. Its sections are declared beside the classes that they become. A
 model without tables of word classes has no ``classes``.
@@ -329,7 +335,8 @@ class Model:
 
     def in_treebank(self, name: str) -> Model:
         """A copy that annotates as one of the treebanks does that it has learned from
-        (``columns.treebanks``); a model annotates as the first of them unless told otherwise.
+        (``columns.treebanks``); a model annotates as the first of them unless told otherwise. A
+        file that the copy is saved to annotates so too.
 
         Raises:
             ConfigError: another treebank.
@@ -504,8 +511,10 @@ class Model:
                 "tables": [table.to_payload() for table in lexicon.classes.tables],
                 "columns": list(lexicon.classes.names),
             }
-        if self.columns.treebanks:
-            payload["treebanks"] = list(self.columns.treebanks)
+        if treebanks := self.columns.treebanks:
+            payload["treebanks"] = list(treebanks)
+            if number := treebanks.index(self.columns.treebank):
+                payload["treebank"] = number
         return header, payload
 
     @classmethod
@@ -600,14 +609,18 @@ def columns_of(
         names = stored.part("classes", None).part("columns", read["classes"]["columns"])
         classes = class_columns_of(names, tables)
         names.spend(4 * len(forms) * len(classes.names))  # of the lexicon's table
-    return Columns(
+    columns = Columns(
         Lexicon(vocabularies, forms, classes),
         labels,
         read["scheme"],
         statistics and FormStatistics.from_payload(statistics, forms),
         fine_tags and _fine_tags_of(fine_tags, labels),
-        read["treebanks"],
+        treebanks := read["treebanks"],
     )
+    stored.require(
+        read["treebank"] < max(1, len(treebanks)), "treebank", "one of treebanks", read["treebank"]
+    )
+    return columns.in_treebank(treebanks[read["treebank"]]) if read["treebank"] else columns
 
 
 def _fine_tags_of(stored: Stored, labels: Mapping[str, Vocabulary]) -> FineTags:

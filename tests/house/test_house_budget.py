@@ -29,7 +29,7 @@ BUDGET: dict[str, int] = {
     "sequences": 4_385,
     "parsing": 3_920,
     "text": 4_320,
-    "pipeline": 1_915,
+    "pipeline": 1_930,
     "training": 2_560,
     "service": 2_950,
     "spacy_components": 3_760,
@@ -41,8 +41,8 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_850, 2_500
-DOCUMENTS = 6_170
+TESTS, TESTS_OF_EXPERIMENTS = 43_860, 2_500
+DOCUMENTS = 6_180
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

@@ -95,11 +95,16 @@ def test_a_model_annotates_like_each_of_its_treebanks(model: Model) -> None:
     assert any(set(sentence.spans) - {OUTSIDE} for sentence in as_two(DEV))
 
 
-def test_a_model_keeps_the_treebank_that_it_annotates_like_first(model: Model) -> None:
-    again = model.in_treebank("en_two")
-    assert again.columns.treebank == "en_two"
-    assert model.columns.treebank == "en_one"
-    assert again.columns.treebanks == model.columns.treebanks
+def test_a_file_keeps_the_treebank_that_the_model_annotates_like(
+    model: Model, tmp_path: Path
+) -> None:
+    as_two = model.in_treebank("en_two")
+    as_two.save(tmp_path / "two.msgpack")
+    loaded = egparse.load(tmp_path / "two.msgpack")
+    assert loaded(DEV) == as_two(DEV) != model(DEV)
+    assert loaded.columns.treebank == "en_two"
+    assert loaded.columns.treebanks == model.columns.treebanks
+    assert loaded.in_treebank("en_one")(DEV) == model(DEV)
 
 
 def test_other_names_are_refused(model: Model) -> None:
