@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -256,11 +258,11 @@ class Run(Scene):
 
         The taggers make few passes, with a regularisation constant that few passes can optimise.
         """
-        config, part = self.config.jackknife, task.train
+        config, part, gold = self.config.jackknife, task.train, task.gold
         folds = config.folds
         if folds < 2 or part.words.n_sentences < folds:
-            return task.gold
-        predicted, name = task.gold.copy(), f"{task.name} jackknife"
+            return gold
+        predicted, name = gold.copy(), f"{task.name} jackknife"
         entry = None if self.journal is None else self.journal.folds(name)
         done = 0 if entry is None else entry.restore(predicted)
         notify = self.background.notify
@@ -272,6 +274,8 @@ class Run(Scene):
 
         def of_fold(fold: int) -> tuple[Longs, Ints]:
             outside = part.select(self._fold_of == fold)
+            if not (np.delete(gold, outside.rows) >= 0).any():
+                return outside.rows, gold[outside.rows]  # nothing to learn from elsewhere
             with naming(name):
                 others = known.on_sentences(self._fold_of != fold)
                 tagger = others.prepare(settings).after(config.passes)
@@ -334,15 +338,21 @@ def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
 
     The documents of the corpus are assigned to the folds in turn. A fold of neighbouring documents
     would often be a separate genre, on which a tagger of the other folds does worse than on new
-    text like the corpus; a fold that shares documents with others would be too easy. Where too few
-    documents are marked, every ``_BLOCK`` consecutive sentences count as one.
+    text like the corpus; a fold that shares documents with others would be too easy. Where a
+    treebank marks too few documents, every ``_BLOCK`` consecutive sentences count as one.
     """
-    opens = np.array([sentence.opens_document for sentence in sentences], dtype=np.int64)
-    documents = np.cumsum(opens)
-    if len(opens) and int(opens.sum()) < folds * _DOCUMENTS_PER_FOLD:
-        block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
-        documents = np.arange(len(opens)) // block
-    return documents % folds
+    found, next_document = [np.empty(0, dtype=np.int64)], 0
+    for _, own in groupby(sentences, key=attrgetter("treebank")):
+        opens = np.array([sentence.opens_document for sentence in own], dtype=np.int64)
+        documents = np.cumsum(opens)
+        if int(opens.sum()) < folds * _DOCUMENTS_PER_FOLD:
+            block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
+            documents = np.arange(len(opens)) // block
+        if next_document:
+            documents += next_document - documents[0]
+        found.append(documents)
+        next_document = int(documents[-1]) + 1
+    return np.concatenate(found) % folds
 
 
 class Background:

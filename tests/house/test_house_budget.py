@@ -30,7 +30,7 @@ BUDGET: dict[str, int] = {
     "parsing": 3_920,
     "text": 4_320,
     "pipeline": 1_930,
-    "training": 2_560,
+    "training": 2_575,
     "service": 2_950,
     "spacy_components": 3_760,
     "api": 110,
@@ -41,8 +41,8 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_860, 2_500
-DOCUMENTS = 6_180
+TESTS, TESTS_OF_EXPERIMENTS = 43_890, 2_500
+DOCUMENTS = 6_215
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from sample_treebank import sample
 
+import egparse
 from egparse.sentences import Sentence, Source
 from egparse.training.run import deal
 
@@ -30,6 +34,23 @@ def test_blocks_stand_for_documents_where_none_are_marked(count: int, block: int
     folds = deal([Sentence(("a",))] * count, 5)
     assert folds[: 2 * block].tolist() == [0] * block + [1] * block
     assert np.bincount(folds).tolist() == [count // 5] * 5
+
+
+def test_a_treebank_without_marks_is_dealt_beside_one_with_them() -> None:
+    marked = [_sentence("# newdoc id = x") for _ in range(50)]
+    unmarked = [Sentence(("a",), treebank="other")] * 500
+    folds = deal([*marked, *unmarked], 5)
+    assert (folds[:50] == deal(marked, 5)).all()
+    assert np.bincount(folds[50:]).tolist() == [100] * 5
+
+
+def test_a_layer_of_one_document_alone_is_learned() -> None:
+    """In the fold of that document there is nothing to learn from in the other folds."""
+    sentences = [replace(one, xpos=()) for one in sample("train")[:60]]
+    sentences[7] = sample("train")[7]
+    layers = {"layers": ["xpos", "spans"]}
+    model = egparse.train(sentences, sample("dev")[:20], jackknife={"folds": 3}, **layers)
+    assert set(model(sample("dev")[:1])[0].xpos) <= set(sentences[7].xpos)
 
 
 def test_nothing_to_deal() -> None:
