@@ -29,7 +29,7 @@ from egparse.storage.arrays import (
     unpack_weights,
 )
 from egparse.storage.ragged import Ragged
-from egparse.storage.schema import Allowance, Misfit, RowWeights, Stored, Strings
+from egparse.storage.schema import STRING_BYTES, Allowance, Misfit, RowWeights, Stored, Strings
 
 ARRAYS = st.sampled_from([np.int8, np.uint8, np.uint16, np.uint64]).flatmap(
     lambda dtype: hnp.arrays(dtype, st.integers(0, 50))
@@ -147,6 +147,19 @@ def test_few_values_are_kept_exactly_and_many_in_half_precision() -> None:
         np.testing.assert_array_equal(stored.read(RowWeights("weights"), **sizes), weights)
     many = compress_rows(heavy_tailed(300))
     np.testing.assert_array_equal(many, heavy_tailed(300).astype(np.float16))
+
+
+def test_texts_are_charged_once_whether_compressed_or_not() -> None:
+    texts = [f"form{number}" for number in range(10_000)]
+    packed, spent = compress_texts(texts), []
+    assert isinstance(packed, dict)
+    for stored in (packed, texts):
+        allowance = Allowance(0)
+        Stored(stored, "forms", allowance).read(Strings())
+        spent.append(allowance.total - allowance.left)
+    characters = len("\n".join(texts))
+    assert spent[0] == spent[1] - STRING_BYTES + characters  # n - 1 ends of lines
+    assert spent[1] == STRING_BYTES * len(texts)
 
 
 # --- hashed weights -------------------------------------------------------------------------------
