@@ -7,10 +7,10 @@ The text (plain text, a paragraph a line, compressed by xz) is parsed by the mod
 are kept in ARCS. From the arcs that are at least 0.9 probable come tables of what is seen
 together: lemmas of heads and dependents (``pair``), the same by the side (``side``), heads and the
 prepositions of their dependents (``case``), heads and the word before or after the dependent
-(``before``, ``after``). Then, for the words of the
-development part that have several heads among the 15 most probable trees, a logistic regression
-chooses the head by the log of its probability and by bins of the discounted pointwise mutual
-information; it is fitted to one half of these words and scored on the other, in turns.
+(``before``, ``after``). Then, for the words of the development part that have several heads among
+the 15 most probable trees, a logistic regression chooses the head by the log of its probability and
+by bins of the discounted pointwise mutual information; it is fitted to one half of these words and
+scored on the other, in turns.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def parse(model: egparse.Model, texts: Sequence[Path], most: int) -> dict[str, A
         with lzma.open(path, "rt", encoding="utf-8") as lines:
             paragraphs += [line.strip() for line in lines if line.strip()]
     random.Random(1).shuffle(paragraphs)
-    numbers: dict[str, dict[str, int]] = {"lemma": {}, "upos": {}}
+    lemmas: dict[str, int] = {}
+    tags: dict[str, int] = {}
     found: dict[str, list[Any]] = {"lemma": [], "upos": [], "head": [], "probability": []}
     starts = [0]
     for first in range(0, len(paragraphs), PARAGRAPHS):
@@ -83,26 +84,26 @@ def parse(model: egparse.Model, texts: Sequence[Path], most: int) -> dict[str, A
         chunk = StringIO("\n\n".join(paragraphs[first : first + PARAGRAPHS]))
         sentences = list(model.text_reader().sentences(chunk))
         for one in model.annotate(sentences, probabilities=("heads",)):
-            for name, values in (("lemma", map(str.lower, one.lemmas)), ("upos", one.upos)):
-                known = numbers[name]
-                found[name] += [known.setdefault(value, len(known)) for value in values]
+            found["lemma"] += [lemmas.setdefault(own.lower(), len(lemmas)) for own in one.lemmas]
+            found["upos"] += [tags.setdefault(own, len(tags)) for own in one.upos]
             found["head"] += one.heads
             found["probability"] += one.probabilities["heads"]
             starts.append(starts[-1] + len(one))
     return {
-        **{name: np.array(own, dtype=np.float32) for name, own in found.items()},
-        **{f"{name}s": np.array(list(own)) for name, own in numbers.items()},
+        **{name: np.array(own) for name, own in found.items()},  # int64: pairs are numbered by it
         "starts": np.array(starts),
+        "lemmas": np.array(list(lemmas)),
+        "tags": np.array(list(tags)),
     }
 
 
 def tables_of(parsed: Any) -> dict[str, Association]:
     """The tables of what is seen together, of parsed words."""
-    lemma, head, starts = parsed["lemma"].astype(np.int64), parsed["head"], parsed["starts"]
-    upos = parsed["uposs"][parsed["upos"].astype(np.int64)]
+    lemma, head, starts = parsed["lemma"], parsed["head"], parsed["starts"]
+    upos = parsed["tags"][parsed["upos"]]
     first, end = (np.repeat(bound, np.diff(starts)) for bound in (starts[:-1], starts[1:]))
     below = np.flatnonzero((parsed["probability"] >= SURE) & (head > 0))
-    above = first[below] + head[below].astype(np.int64) - 1
+    above = first[below] + head[below] - 1
     is_content = np.isin(upos, CONTENT)
     preposition = np.full(len(lemma), -1, dtype=np.int64)
     is_case = (upos[below] == "ADP") & (above > below)

@@ -89,7 +89,7 @@ MODEL: Path of a model file, or a name that 'egparse models' lists.
 CORPUS: An annotated corpus.
 --dev FILE: Development corpus (default: a part of CORPUS is held out).
 --treebank NAME: Annotate as this treebank does, one of those that the model has learned from
-    (default: the first of them).
+    (default: the first of them, unless the model was saved for another).
 --config FILE: Configuration in TOML; 'egparse settings --toml' writes one to edit.
 --classes FILE|CODE: Table of word classes, a file or a language code (en, de, es: spaCy's tables);
     may be repeated.

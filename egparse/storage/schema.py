@@ -62,8 +62,8 @@ class Allowance:
     size of the file.
 
     A table of hashed weights has a size that does not depend on the corpus, hence the room: it is
-    for two tables of 2^23 weights, the default of a parser. A form of a language of many forms
-    takes 25 bytes of a file and 900 of memory, in the six lists that may have it.
+    for two tables of 2^23 weights, the default of a parser. In a model of Slovak each form takes
+    23 bytes of the file and 900 of memory, in the six lists that have it.
     """
 
     ROOM = 80_000_000

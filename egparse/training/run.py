@@ -254,7 +254,7 @@ class Run(Scene):
     def _jackknifed(self, task: TaggerTask) -> Ints:
         """The label numbers of the training words, (words,), that taggers trained on the other
         folds predict, with the errors that they will have in new text; the gold ones for fewer
-        than two folds.
+        than two folds, and in a fold without which no word has a tag.
 
         The taggers make few passes, with a regularisation constant that few passes can optimise.
         """
@@ -275,7 +275,7 @@ class Run(Scene):
         def of_fold(fold: int) -> tuple[Longs, Ints]:
             outside = part.select(self._fold_of == fold)
             if not (np.delete(gold, outside.rows) >= 0).any():
-                return outside.rows, gold[outside.rows]  # nothing to learn from elsewhere
+                return outside.rows, gold[outside.rows]
             with naming(name):
                 others = known.on_sentences(self._fold_of != fold)
                 tagger = others.prepare(settings).after(config.passes)
@@ -348,7 +348,7 @@ def deal(sentences: Sequence[Sentence], folds: int) -> Longs:
         if int(opens.sum()) < folds * _DOCUMENTS_PER_FOLD:
             block = max(1, min(_BLOCK, len(opens) // (folds * _DOCUMENTS_PER_FOLD)))
             documents = np.arange(len(opens)) // block
-        if next_document:
+        if next_document:  # numbers go on, so that the next treebank starts in the next fold
             documents += next_document - documents[0]
         found.append(documents)
         next_document = int(documents[-1]) + 1

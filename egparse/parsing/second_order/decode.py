@@ -249,9 +249,9 @@ def _decode(
     search_work: SearchWorkspace | None,
     loopy_work: loopy.Workspace | None,
 ) -> bool:
-    """Write the heads (n + 1,) of the tree with the highest expected number of right arcs with
-    right labels, or for models without probabilities and loopy inference of a tree of high score;
-    False if there is no tree.
+    """Write the heads (n + 1,) of the tree with the most expected correct arcs by ``marginals``
+    (parts,), each with its most probable label by ``shares`` (labels,), or for models without
+    probabilities and loopy inference of a tree of high score; False if there is no tree.
     """
     graph, structure, size = parts.graph, model.structure, heads.shape[0]
     if loopy_work is not None and model.mbr_scale >= BEST_TREE_MBR_SCALE:
