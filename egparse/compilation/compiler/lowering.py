@@ -17,6 +17,7 @@ import numpy as np
 from llvmlite import binding as llvm
 from numba.core import codegen, types
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.datamodel import models
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 from numba.np import numpy_support
@@ -72,11 +73,26 @@ _separate: list[Kernel] = []
 """The separate kernels that others call."""
 
 
+class _SeparateFunction(types.Dispatcher):
+    """numba's type of a separate kernel, which is the same code for all values of an argument:
+    numba would compile it once more for each constant that it is called with.
+    """
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        plain = {name: types.unliteral(type_) for name, type_ in kws.items()}
+        return super().get_call_type(context, tuple(map(types.unliteral, args)), plain)
+
+
+models.register_default(_SeparateFunction)(models.OpaqueModel)
+
+
 def numba_function(kernel: Kernel) -> types.Type:
     """numba's type of a kernel, by which other kernels call it."""
-    if kernel.separate and kernel not in _separate:
+    if not kernel.separate:
+        return types.Dispatcher(_dispatcher_of(kernel))
+    if kernel not in _separate:
         _separate.append(kernel)
-    return types.Dispatcher(_dispatcher_of(kernel))
+    return _SeparateFunction(_dispatcher_of(kernel))
 
 
 def numba_type(type_: ArgumentType) -> types.Type:

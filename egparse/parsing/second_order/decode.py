@@ -23,6 +23,7 @@ from egparse.parsing.second_order.parts import (
     best_labels,
     build_parts,
     new_work,
+    parts_of,
     score_parts,
     sum_labels,
 )
@@ -89,10 +90,9 @@ class SecondOrderDecoder(Decoder):
         """Parse the waiting sentences, over the given ``candidates`` if there are any."""
         parse_batch(batch, candidates, self._model, self._work)
         out_of_range = batch.states == OUT_OF_RANGE
-        if np.count_nonzero(out_of_range):
+        if self._work.scaled and np.count_nonzero(out_of_range):
             batch.states[out_of_range] = WAITING
-            work = self._work._replace(scaled=None, logarithms=True)
-            parse_batch(batch, candidates, self._model, work)
+            parse_batch(batch, candidates, self._model, self._work._replace(scaled=False))
 
     def together(self, values: Ragged[Ints], chosen: Mask, out: HeadsWithProbabilities) -> Mask:
         states = np.where(chosen, np.uint8(WAITING), np.uint8(SKIPPED))
@@ -163,14 +163,13 @@ def _parse(
     marginals, shares = np.empty(graph.pairs[-1]), np.empty(parts.labels.labels.shape[0])
     log_z = _infer(
         parts, scores, model.mbr_scale, structure, marginals, shares, work.scaled, work.loopy,
-        work.logarithms,
     )  # fmt: skip
     if not log_z > -np.inf:
         return OUT_OF_RANGE if math.isnan(log_z) else WITHOUT_TREE
     tree = work.buffers.heads[: values.shape[0]]
     if not _decode(
-        parts, scores, marginals, shares, model, work.buffers.square, tree, work.projective,
-        work.search, work.loopy,
+        parts, scores, marginals, shares, structure, model.mbr_scale, work.buffers.square, tree,
+        work.projective, work.search, work.loopy,
     ):  # fmt: skip
         return WITHOUT_TREE
     if model.temperature > 0.0:
@@ -178,7 +177,6 @@ def _parse(
         if scale != model.mbr_scale:
             log_z = _infer(
                 parts, scores, scale, structure, marginals, shares, work.scaled, work.loopy,
-                work.logarithms,
             )  # fmt: skip
             if not log_z > -np.inf:
                 return OUT_OF_RANGE if math.isnan(log_z) else WITHOUT_TREE
@@ -209,7 +207,6 @@ def _infer(
     shares: Floats,
     scaled: bool | None,
     loopy_work: loopy.Workspace | None,
-    logarithms: bool | None,
 ) -> float:
     """Write the marginals of the parts of the graph, labels summed out, and the probability of each
     label given its arc (``shares``), and return log Z; -inf if there is no tree, nan if the
@@ -219,9 +216,10 @@ def _infer(
     sum_labels(parts, scores * factor, pooled, shares)
     log_z = -np.inf
     if scaled is not None:
-        log_z = scaled_inside_outside(graph, pooled, structure.single_root, marginals)
-    if logarithms is not None:
-        log_z = log_inside_outside(graph, pooled, structure.single_root, LOG, marginals)
+        if scaled:
+            log_z = scaled_inside_outside(graph, pooled, structure.single_root, marginals)
+        else:
+            log_z = log_inside_outside(graph, pooled, structure.single_root, LOG, marginals)
     if loopy_work is not None:
         log_z = loopy.propagate(
             graph,
@@ -242,7 +240,8 @@ def _decode(
     scores: Floats,
     marginals: Floats,
     shares: Floats,
-    model: KernelModel,
+    structure: Structure,
+    mbr_scale: float,
     square: Floats,
     heads: Ints,
     projective_work: projective.Workspace | None,
@@ -253,8 +252,8 @@ def _decode(
     (parts,), each with its most probable label by ``shares`` (labels,), or for models without
     probabilities and loopy inference of a tree of high score; False if there is no tree.
     """
-    graph, structure, size = parts.graph, model.structure, heads.shape[0]
-    if loopy_work is not None and model.mbr_scale >= BEST_TREE_MBR_SCALE:
+    graph, size = parts.graph, heads.shape[0]
+    if loopy_work is not None and mbr_scale >= BEST_TREE_MBR_SCALE:
         pooled = np.empty(graph.pairs[-1])
         best_labels(parts, scores, pooled, np.empty(parts.labels.labels.shape[0]))
         find_tree(
@@ -312,7 +311,7 @@ def k_best_trees(values: Ints, k: int, model: KernelModel) -> list[ScoredTree]:
     if len(values) == 1:
         return []
     work = new_work(len(values) - 1, model.structure)
-    codes, parts = build_parts(values, ALL_CANDIDATES, model, work)
+    codes, parts = parts_of(values, ALL_CANDIDATES, model, work)
     if len(parts.graph.arcs) == 0:
         return []
     n_labels = len(parts.labels.labels)

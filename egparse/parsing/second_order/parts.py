@@ -250,8 +250,8 @@ class KernelModel(NamedTuple):
 class Work(NamedTuple):
     """Buffers, and the workspaces of the algorithms that are to be used; None for all others.
 
-    ``scaled`` and ``logarithms`` are True for exact inference with scaled probabilities or with
-    logarithms, which need no workspace, and None otherwise.
+    ``scaled`` says whether exact inference, which needs no workspace, takes scaled probabilities or
+    logarithms; None for loopy inference.
     """
 
     buffers: Buffers
@@ -260,7 +260,6 @@ class Work(NamedTuple):
     search: SearchWorkspace | None
     loopy: loopy.Workspace | None
     scaled: bool | None
-    logarithms: bool | None
 
 
 def new_work(longest: int, structure: Structure) -> Work:
@@ -273,7 +272,6 @@ def new_work(longest: int, structure: Structure) -> Work:
         None if is_projective else search_workspace(longest),
         None if structure.exact else loopy.workspace(longest, is_projective=is_projective),
         True if structure.exact else None,
-        None,
     )
 
 
@@ -287,7 +285,11 @@ def training_parts(
     from egparse.parsing.gold_trees import crossing_arcs  # which parsing does without
 
     structure = model.structure
-    arcs = with_correct_arcs(prune(values, ALL_CANDIDATES, model, work), heads)
+    arcs = prune(
+        values, ALL_CANDIDATES, model.pruner, model.pruning, structure.single_root, work.buffers,
+        work.projective, work.nonprojective,
+    )  # fmt: skip
+    arcs = with_correct_arcs(arcs, heads)
     graph = lay_out(arcs, len(values), structure.siblings, structure.grandparents)
     if structure.projective and crossing_arcs(heads) and not _has_tree(graph, model):
         arcs = with_correct_arcs(arcs, np.arange(len(heads), dtype=np.int32))
@@ -303,41 +305,49 @@ def _has_tree(graph: ArcGraph, model: KernelModel) -> bool:
     return best_tree(graph, np.zeros(graph.pairs[-1]), model.structure.single_root, room) > -np.inf
 
 
-# Inlined for the reason given in ``decode``.
-
-
-@njit(inline=True)
-def build_parts(
-    values: Ints, candidates: Arcs, model: KernelModel, work: Work
-) -> tuple[Codes, Parts]:
+def parts_of(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> tuple[Codes, Parts]:
     """Codes of a sentence, and its parts over the arcs that the pruner keeps of the ``candidates``;
     no parts if the candidates have no tree. Arcs that are in every tree have no labels.
     """
     structure = model.structure
-    arcs = prune(values, candidates, model, work)
+    arcs = prune(
+        values, candidates, model.pruner, model.pruning, structure.single_root, work.buffers,
+        work.projective, work.nonprojective,
+    )  # fmt: skip
     graph = lay_out(arcs, values.shape[0], structure.siblings, structure.grandparents)
     codes = encode(values, model.templates)
     return codes, Parts(graph, candidate_labels(values, graph, model.dictionary, False))
 
 
+build_parts = njit(inline=True)(parts_of)
+"""The same in kernels; called from Python, it would be compiled once more than its steps are."""
+
+
 @njit(separate=True)
-def prune(values: Ints, candidates: Arcs, model: KernelModel, work: Work) -> Arcs:
+def prune(
+    values: Ints,
+    candidates: Arcs,
+    pruner: KernelPruner,
+    pruning: Pruning,
+    single_root: bool,
+    buffers: Buffers,
+    projective_work: projective.Workspace | None,
+    nonprojective_work: nonprojective.Workspace | None,
+) -> Arcs:
     """Those of the ``candidates`` that the pruner keeps; none if the candidates have no tree."""
-    pruner, buffers, size = model.pruner, work.buffers, values.shape[0]
+    size = values.shape[0]
     arcs = list_arcs(values, candidates, pruner.arc_filter, buffers.arcs)
     codes, scores = encode_sentence(values, pruner.templates), buffers.scores
     square = buffers.square[: size * size].reshape((size, size))
     marginals = buffers.marginals[: size * size].reshape((size, size))
     score_arcs(codes, pruner.templates, arcs, pruner.weights, buffers.places, scores)
     scatter(arcs, scores, square)
-    log_z = _infer_arcs(
-        square, model.structure.single_root, marginals, work.projective, work.nonprojective
-    )
+    log_z = _infer_arcs(square, single_root, marginals, projective_work, nonprojective_work)
     if not log_z > -np.inf:
         return np.empty((0, 2), dtype=np.int16)
     for a in range(arcs.shape[0]):
         scores[a] = marginals[arcs[a, 0], arcs[a, 1]]
-    return _most_probable(arcs, scores, model.pruning, size)
+    return _most_probable(arcs, scores, pruning, size)
 
 
 @njit

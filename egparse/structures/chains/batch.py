@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.chains import chain, multiclass
 from egparse.types import Floats, Ints, Longs, Singles, UInt16s
 
@@ -92,7 +92,7 @@ def _write_marginals(
             numbers[own[a]] = -1
         work = chain.workspace(n, n_words, m)
         if np.isfinite(chain.forward_backward(parts, bounds, labels, m, work, out)):
-            marginals[begin:end] = out[:n]
+            copy_numbers(out[:n], marginals[begin:end])
 
 
 def slack_of(transitions: Singles) -> float:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.second_order.arc_graph import ArcGraph, mark_tree
 from egparse.structures.second_order.head_factor import new_head_chart, pair_weights
 from egparse.structures.second_order.loopy import (
@@ -87,7 +87,7 @@ def find_tree(
                 arc_weights(graph, scaled, messages.log_score, messages.score)
                 pairs = pair_weights(graph, scaled)
                 _raise_to_power(messages, annealing.growth)
-        before[:] = marginals[:m]
+        copy_numbers(marginals[:m], before)
         log_z = update_tree_messages(
             graph, messages, is_projective, single_root, 0.0, marginals, work
         )
@@ -105,7 +105,7 @@ def find_tree(
                 score += potentials[r]
         if score > highest or sweep == 0:
             highest = score
-            heads[:] = candidate
+            copy_numbers(candidate, heads)
         if not graph.siblings and not graph.grandparents:
             break
         change, least = 0.0, 1.0

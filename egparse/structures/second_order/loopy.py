@@ -38,7 +38,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.second_order.head_factor import (
     HeadChart,
@@ -144,7 +144,7 @@ def propagate(
     before = np.zeros(m)
     while sweeps < schedule.sweeps:
         damping = schedule.damping if sweeps > 0 else 0.0
-        before[:] = marginals[:m]
+        copy_numbers(marginals[:m], before)
         update_head_messages(graph, pairs, messages, chart, damping)
         log_z = update_tree_messages(
             graph, messages, is_projective, single_root, damping, marginals, work

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.logsumexp import log_add
 from egparse.structures.second_order.arc_graph import ArcGraph
 from egparse.structures.trees.dependency_trees import NO_HEAD, BestTree, checked_count
@@ -177,7 +177,7 @@ def _log_inside(
     m = rows.shape[0] - 1
     # As in projective._inside: the leftward arcs of h before ready_end[h] have their items.
     ready_end = np.empty(size, dtype=np.int32)
-    ready_end[:] = blocks[:-1:2]
+    copy_numbers(blocks[:-1:2], ready_end)
     for i in range(size - 1, 0 if single_root else -1, -1):
         base = into[i] if i > 0 else m
         n_heads = into[i + 1] - base if i > 0 else 1
@@ -200,7 +200,8 @@ def _log_inside(
         for p in range(base, base + n_heads):
             left[i, p] = 0.0
             if heads[p] > i:
-                _log_inside_incomplete(graph, potentials, ends, semiring, chart, graph.incoming[p])
+                b = np.int64(graph.incoming[p])
+                _log_inside_incomplete(graph, potentials, ends, semiring, chart, b)
                 ready_end[heads[p]] += 1
         # complete[a, i] = (+)_b incomplete[a, b] + stop[b] + complete[b, i]
         for j in range(i + 1, size):
@@ -301,7 +302,7 @@ def _log_outside(
     m = rows.shape[0] - 1
     _log_outside_roots(graph, potentials, ends, single_root, semiring, log_z, chart, marginals)
     ready_end = np.empty(size, dtype=np.int32)
-    ready_end[:] = blocks[1::2]
+    copy_numbers(blocks[1::2], ready_end)
     for i in range(1 if single_root else 0, size):
         base = into[i] if i > 0 else m
         n_heads = into[i + 1] - base if i > 0 else 1
@@ -324,9 +325,8 @@ def _log_outside(
                             break
             for p in range(base, base + n_heads):
                 if heads[p] > i:
-                    _log_outside_incomplete(
-                        graph, potentials, ends, semiring, chart, graph.incoming[p], marginals
-                    )
+                    b = np.int64(graph.incoming[p])
+                    _log_outside_incomplete(graph, potentials, ends, semiring, chart, b, marginals)
                     ready_end[heads[p]] -= 1
         # the same with e for i, to the right
         for k in range(n_heads):
@@ -400,7 +400,7 @@ def _log_outside_incomplete(
     marginals[b] = counts.sum()
     if graph.grandparents and h > 0:
         grandparent = pair + (b - first + 2 if graph.siblings else 0)
-        marginals[grandparent : grandparent + n_heads] = counts
+        copy_numbers(counts, marginals[grandparent : grandparent + n_heads])
     first_term = _log_start(graph, ends, chart, b)
     buffers = np.zeros((2, b - first))
     terms, between_counts = buffers[0], buffers[1]
@@ -436,7 +436,7 @@ def _log_outside_incomplete(
         chart.outer_right[chart.rows[b], h - 1] += start_count
     if graph.siblings:
         marginals[pair] = start_count
-        marginals[pair + 1 : pair + 1 + b - first] = between_counts
+        copy_numbers(between_counts, marginals[pair + 1 : pair + 1 + b - first])
     for s in range(first, b):
         if between_counts[s - first] > MIN_COUNT:
             _log_outside_between(graph, semiring, chart, s, b, between_counts[s - first])

@@ -44,7 +44,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.logsumexp import dot
 from egparse.structures.trees.chu_liu_edmonds import chu_liu_edmonds, search_workspace
 from egparse.structures.trees.dependency_trees import (
@@ -251,7 +251,8 @@ def _keep_half(step: int, size: int, work: Workspace) -> float:
     rate = work.rates[depth, : size * size].reshape((size, size))
     for dependent in range(outer_first, outer_last):
         rate[dependent, 0] = outer[dependent, 0]
-        rate[dependent, outer_first:outer_last] = outer[dependent, outer_first:outer_last]
+        outer_part = outer[dependent, outer_first:outer_last]
+        copy_numbers(outer_part, rate[dependent, outer_first:outer_last])
     log_out = 0.0
     product = 1.0
     for _ in range(outer_last - outer_first - (last - first)):

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import copy_numbers, njit
 from egparse.structures.logsumexp import log_add, log_dot, log_sum
 from egparse.structures.trees.leave_one_out import finished_parent, plan_halving
 from egparse.types import Floats, Ints
@@ -136,7 +136,8 @@ def _log_keep_half(step: int, size: int, rates: Floats, schedule: Ints) -> float
     rate = rates[depth, : size * size].reshape((size, size))
     for dependent in range(outer_first, outer_last):
         rate[dependent, 0] = outer[dependent, 0]
-        rate[dependent, outer_first:outer_last] = outer[dependent, outer_first:outer_last]
+        outer_part = outer[dependent, outer_first:outer_last]
+        copy_numbers(outer_part, rate[dependent, outer_first:outer_last])
     log_out = 0.0
     for _ in range(outer_last - outer_first - (last - first)):
         if outer_first < first:
