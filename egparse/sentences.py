@@ -163,18 +163,22 @@ class Sentence:
         its head (``L``, ``R``, ``0`` for the root), and ``<`` and ``>`` for dependents on the left
         and on the right (Ouchi et al. 2014, "Improving dependency parsers with supertags";
         Falenska et al. 2015, "Stacking or supertagging for dependency parsing: what's the
-        difference?"). Empty without a whole tree.
+        difference?"). Empty without trees; ``_`` for a word without head or label, whose arc counts
+        for no other word.
 
         They are tagged like another layer, as features of parser and labeller, and not written.
         """
         n = len(self)
-        if len(self.heads) != n or len(self.deprels) != n or MISSING_HEAD in self.heads:
+        if len(self.heads) != n or len(self.deprels) != n:
             return ()
         has_left, has_right = [False] * (n + 1), [False] * (n + 1)
         for word, head in enumerate(self.heads, 1):
-            (has_left if word < head else has_right)[head] = True
+            if head != MISSING_HEAD:
+                (has_left if word < head else has_right)[head] = True
         return [
-            f"{label} {'0' if head == 0 else 'L' if head < word else 'R'}"
+            MISSING
+            if head == MISSING_HEAD or label == MISSING
+            else f"{label} {'0' if head == 0 else 'L' if head < word else 'R'}"
             f"{'<' * has_left[word]}{'>' * has_right[word]}"
             for word, (head, label) in enumerate(zip(self.heads, self.deprels, strict=True), 1)
         ]

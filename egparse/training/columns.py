@@ -308,15 +308,16 @@ def hidden_labels(
     sentences: Sequence[Sentence], layers: Collection[str], config: TrainConfig
 ) -> dict[str, Vocabulary]:
     """The labels of the hidden layers that are learned: where the layers that they follow from are,
-    and all words have a value in these.
+    and some word has a value in these.
     """
     found = {}
     for name, (needs, _) in HIDDEN.items():
         if not getattr(config, name).train or not set(needs) <= set(layers):
             continue
-        if all(is_complete(sentence, layer) for sentence in sentences for layer in needs):
-            tags = (getattr(sentence, name) for sentence in sentences)
-            found[name] = Vocabulary.of(chain.from_iterable(tags))
+        tags = chain.from_iterable(getattr(sentence, name) for sentence in sentences)
+        labels = Vocabulary.of(tag for tag in tags if tag != MISSING)
+        if len(labels):
+            found[name] = labels
     return found
 
 

@@ -13,7 +13,7 @@ from sample_treebank import without as drop
 from egparse.config.sections import ParserConfig, StopConfig, SupertagsConfig, TrainConfig
 from egparse.layers import SUPERTAGS
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING_HEAD, Sentence
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence
 from egparse.training.continuation import Base, configure, continue_training
 from egparse.training.run import train
 from egparse.training.steps import StepLearner
@@ -46,9 +46,11 @@ def test_a_supertag_is_label_side_of_the_head_and_sides_of_dependents() -> None:
     assert sentence.supertags == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
 
 
-def test_a_sentence_without_a_whole_tree_has_none() -> None:
-    sentence = Sentence(forms=("a", "b"), heads=(0, MISSING_HEAD), deprels=("root", "x"))
-    assert sentence.supertags == ()
+def test_a_word_without_head_or_label_has_none_and_counts_for_no_other() -> None:
+    sentence = Sentence(
+        forms=("a", "b", "c"), heads=(2, 0, MISSING_HEAD), deprels=("_", "root", "x")
+    )
+    assert sentence.supertags == ["_", "root 0<", "_"]
     assert Sentence(forms=("a",)).supertags == ()
 
 
@@ -90,10 +92,14 @@ def test_without_labels_or_if_not_wanted_there_are_none(config: TrainConfig) -> 
     assert SUPERTAGS not in found.columns.names
 
 
-def test_half_annotated_trees_have_none() -> None:
-    first, *others = some("train", 30)
-    partial = first.with_layers(heads=(MISSING_HEAD, *first.heads[1:]))
-    assert "supertags" not in train([partial, *others], some("dev", 5), CONFIG).model.components
+def test_they_are_learned_from_half_annotated_trees() -> None:
+    sentences = [
+        one.with_layers(heads=(MISSING_HEAD, *one.heads[1:]), deprels=("_", *one.deprels[1:]))
+        for one in some("train", 30)
+    ]
+    model = train(sentences, some("dev", 5), CONFIG).model
+    assert MISSING not in model.columns.labels[SUPERTAGS].strings
+    assert "supertags" in model.components
 
 
 def test_a_base_keeps_its_supertagger(model: Model) -> None:
