@@ -60,7 +60,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("first", "second", "dev", "test"):
         parser.add_argument(name, type=Path)
-    parser.add_argument("--every", type=int, default=1, help="take one sentence of so many")
+    parser.add_argument(
+        "--every", type=int, default=1, help="one block of fifty sentences of so many"
+    )
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
     arguments = parser.parse_args()
     dev, test = (list(egparse.read_corpus(path)) for path in (arguments.dev, arguments.test))
@@ -69,7 +71,7 @@ def main() -> None:
     pairs = [
         pair
         for number, pair in enumerate(zip(*read, strict=True))
-        if number % arguments.every == 0
+        if number // 50 % arguments.every == 0
         and pair[0].forms == pair[1].forms
         and pair[0].forms not in held_out
     ]
