@@ -13,7 +13,7 @@ from egparse.io.corpus import read_corpus, write_corpus
 
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-SENTENCES = {"train": 100, "dev": 20, "test": 20, "mine": 20}
+SENTENCES = {"train": 100, "dev": 20, "test": 20, "mine": 20, "first": 20, "second": 20}
 """How many sentences of the sample treebank the files have that the examples read."""
 
 
@@ -35,7 +35,7 @@ def name_of(page: Path) -> str:
 def corpora(tmp_path: Path) -> Path:
     """A folder with the files that the examples read."""
     for name, count in SENTENCES.items():
-        part = "train" if name == "mine" else name
+        part = name if name in ("train", "dev", "test") else "train"
         sentences = read_corpus(ROOT / "corpora" / f"en_sample-{part}.conllu")
         with (tmp_path / f"{name}.conllu").open("w", encoding="utf-8") as file:
             write_corpus(islice(sentences, count), file, "conllu")
