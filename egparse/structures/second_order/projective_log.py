@@ -200,8 +200,7 @@ def _log_inside(
         for p in range(base, base + n_heads):
             left[i, p] = 0.0
             if heads[p] > i:
-                b = np.int64(graph.incoming[p])
-                _log_inside_incomplete(graph, potentials, ends, semiring, chart, b)
+                _log_inside_incomplete(graph, potentials, ends, semiring, chart, graph.incoming[p])
                 ready_end[heads[p]] += 1
         # complete[a, i] = (+)_b incomplete[a, b] + stop[b] + complete[b, i]
         for j in range(i + 1, size):
@@ -325,8 +324,9 @@ def _log_outside(
                             break
             for p in range(base, base + n_heads):
                 if heads[p] > i:
-                    b = np.int64(graph.incoming[p])
-                    _log_outside_incomplete(graph, potentials, ends, semiring, chart, b, marginals)
+                    _log_outside_incomplete(
+                        graph, potentials, ends, semiring, chart, graph.incoming[p], marginals
+                    )
                     ready_end[heads[p]] -= 1
         # the same with e for i, to the right
         for k in range(n_heads):
