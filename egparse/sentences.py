@@ -163,8 +163,8 @@ class Sentence:
         its head (``L``, ``R``, ``0`` for the root), and ``<`` and ``>`` for dependents on the left
         and on the right (Ouchi et al. 2014, "Improving dependency parsers with supertags";
         Falenska et al. 2015, "Stacking or supertagging for dependency parsing: what's the
-        difference?"). Empty without trees; ``_`` for a word without head or label, whose arc counts
-        for no other word.
+        difference?"). Empty without trees; ``_`` for a word without head or label. A word without
+        head is nobody's dependent.
 
         They are tagged like another layer, as features of parser and labeller, and not written.
         """

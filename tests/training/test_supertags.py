@@ -46,7 +46,7 @@ def test_a_supertag_is_label_side_of_the_head_and_sides_of_dependents() -> None:
     assert sentence.supertags == ["nsubj R", "root 0<>", "det R", "obj L<", "punct L"]
 
 
-def test_a_word_without_head_or_label_has_none_and_counts_for_no_other() -> None:
+def test_a_word_without_head_or_label_has_none_and_without_head_is_no_dependent() -> None:
     sentence = Sentence(
         forms=("a", "b", "c"), heads=(2, 0, MISSING_HEAD), deprels=("_", "root", "x")
     )
