@@ -18,7 +18,7 @@ from egparse.cli.options import declared
 
 COMMANDS = (
     *("train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download"),
-    *("package", "tune", "classes", "settings", "warm", "experiment"),
+    *("package", "tune", "classes", "settings", "warm", "build-model", "experiment"),
 )
 """All commands, in the order of the help; each is in the module of its name, but for a few."""
 
@@ -77,6 +77,7 @@ def egparse(
         egparse tune corpus.conllu --task parser
         egparse classes raw.txt --language en --output classes.tsv
         egparse warm
+        egparse build-model de_gsd --treebanks ud-treebanks-v2.16
         egparse experiment all --quick
 
         egparse COMMAND --help explains each command.
@@ -97,8 +98,9 @@ def program(*names: str) -> typer.Typer:
     callback, found = declared(egparse)
     made.callback(help=found.text, epilog=found.epilog)(callback)
     for name in names or COMMANDS:
-        module = import_module(f"egparse.cli.commands.{_MODULES.get(name, name)}")
-        command, found = declared(getattr(module, name))
+        plain = name.replace("-", "_")
+        module = import_module(f"egparse.cli.commands.{_MODULES.get(name, plain)}")
+        command, found = declared(getattr(module, plain))
         made.command(name, cls=Command, help=found.text, epilog=found.epilog)(command)
     return made
 

@@ -102,7 +102,7 @@ CORPUS: An annotated corpus.
     ends are given. They go before the model's own. auto: those of the package for the language of
     the model; none: none, not even its own.
 --facts FILE: TOML file of facts that the model file does not hold, such as licence, sources and
-    scores (default: the .toml file beside the model, if there is one).
+    scores (default: the .toml file beside the model, or its recipe beside it, if there is one).
 --engine: Work on this machine, or on a cluster by Ray (pip install 'egparse[ray]').
 --workers N: With --engine ray: workers, with a processor of the cluster each.
 --ray-address ADDRESS: With --engine ray: the cluster, HOST:PORT, or auto for one that was started

@@ -38,6 +38,33 @@ _LABELS = {"tag": "tag", "span": "type", "label": "label"}
 _SHOWN_FAULTS = 5
 
 
+def downloaded(
+    corpora: Sequence[Path], devs: Sequence[Path] | None, say: Say
+) -> tuple[list[Path], list[Path] | None]:
+    """Corpora and development corpora, with the training parts of treebanks that are named instead
+    of files, and without ``devs`` the development parts of these.
+
+    Raises:
+        EgparseError: a treebank that is not here and cannot be downloaded.
+    """
+    from egparse.service.hub.catalogue import treebank_entry
+
+    found: list[Path] = []
+    own: list[Path] = []
+    for path in corpora:
+        if path.exists() or (entry := treebank_entry(str(path))) is None:
+            found.append(path)
+            continue
+        from egparse.service.hub.fetch import fetch, is_downloaded
+
+        if not is_downloaded(entry):
+            say(f"download     {entry.name} {entry.release}, {entry.licence}")
+        parts = fetch(entry)
+        found += [part for part in parts if "-train." in part.name]
+        own += [part for part in parts if "-dev." in part.name]
+    return found, [*devs] if devs else own or None
+
+
 class Corpora(NamedTuple):
     """The corpora of a training, as the arguments name them, and other inputs."""
 

@@ -35,7 +35,8 @@ from spacy.language import Language
 from egparse.config.fields import toml_value
 from egparse.errors import EgparseError
 from egparse.pipeline.model import Model
-from egparse.service.hub.cards import CardMetadata, card, description_of
+from egparse.service.hub.cards import card, description_of
+from egparse.service.hub.facts import CardMetadata
 from egparse.service.hub.model_paths import ENTRY_POINTS, SUFFIX
 from egparse.spacy_components.factories import COMPONENTS
 from egparse.spacy_components.shared_models import TOKENIZER, load

@@ -31,18 +31,18 @@ BUDGET: dict[str, int] = {
     "text": 4_320,
     "pipeline": 1_930,
     "training": 2_575,
-    "service": 2_950,
+    "service": 3_650,
     "spacy_components": 3_760,
     "api": 110,
     "experiments": 7_700,
-    "cli": 7_100,
+    "cli": 7_450,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 43_890, 2_500
-DOCUMENTS = 6_275
+TESTS, TESTS_OF_EXPERIMENTS = 44_300, 2_500
+DOCUMENTS = 6_420
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

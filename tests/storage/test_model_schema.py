@@ -16,7 +16,8 @@ from storage.small_model import packed, plain, small_model
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
-from egparse.service.hub.cards import CardMetadata, card
+from egparse.service.hub.cards import card
+from egparse.service.hub.facts import CardMetadata
 from egparse.storage.arrays import coarse, compress_rows
 from egparse.storage.header import read_model_header
 from egparse.storage.model_file import read_model

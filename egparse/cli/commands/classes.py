@@ -107,6 +107,25 @@ def classes(
         raise typer.Exit(INTERRUPTED)
 
 
+def learn_table(inputs: Sequence[Path], output: Path, language: str, number: int, say: Say) -> None:
+    """Learn so many classes from texts, by the defaults of the command, and write them.
+
+    Raises:
+        KeyboardInterrupt: interrupted before the end.
+    """
+    from egparse.classes.counting import TextOptions
+    from egparse.classes.learning import LearningOptions
+    from egparse.cli.annotating.inputs import input_files
+    from egparse.cli.workers import all_cores
+
+    files = [(file, _format_of(file, InputFormat.AUTO)) for file in input_files(inputs)]
+    counts = _counted(files, TextOptions(language=language), False, say).pair_counts(2, None)
+    _say_counts(counts, files[0][0].label, 2, say)
+    learning = LearningOptions(classes=number, passes=20, threads=all_cores())
+    if _learn(counts, output, learning, say).interrupted:
+        raise KeyboardInterrupt
+
+
 class _Learning(NamedTuple):
     """The result of learning classes, and what it was learned from."""
 

@@ -60,10 +60,11 @@ def inspect(
     check_output(None, Kind.MARKDOWN, {"the model": model, "the facts": facts})
     if card:
         from egparse.service.hub import cards
+        from egparse.service.hub.recipes import metadata_of
         from egparse.service.hub.resolve import find_model
 
         path = find_model(model)
-        print(cards.card(path, cards.metadata_of(path, facts)), end="")
+        print(cards.card(path, metadata_of(path, facts)), end="")
         return
     found = contents_of(model, features=features, layer=layer)
     if exceptions:

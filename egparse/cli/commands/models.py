@@ -23,13 +23,21 @@ if TYPE_CHECKING:
     from egparse.service.hub.fetch import Listener
 
 
-def models(json_: bool = False) -> None:
+def models(index: Path | None = None, json_: bool = False) -> None:
     """List installed models, and what can be downloaded.
+
+    Options:
+        --index DIRECTORY: Write the index of the models in this folder in JSON instead, from which
+            'egparse download' finds them where EGPARSE_INDEX names its address or its path.
 
     Examples:
         egparse models
         egparse models --json > models.json
+        egparse models --index models > models/index.json
     """
+    if index is not None:
+        print(tables.as_json({"models": index_of(index)}))
+        return
     found = found_models()
     print(tables.as_json(found) if json_ else "\n".join(_shown(found)))
 
@@ -41,38 +49,43 @@ def download(
 ) -> None:
     """Download a model or a UD treebank.
 
-    The files of a treebank are its train, dev and test parts. Prints the paths of the files, one on
-    a line. Files that are there already are checked but not downloaded again, and an interrupted
-    download is resumed. A file gets its name only when it is complete and its checksum is right.
-    Where no checksum is known, that of the first download is kept beside the file (.sha256) and
-    checked from then on.
+    Models are those of the index that $EGPARSE_INDEX names, by its address or its path; of a
+    language, such as de, it is the first. The files of a treebank are its train, dev and test
+    parts. Prints the paths of the files, one on a line. Files that are there already are checked
+    but not downloaded again, and an interrupted download is resumed. A file gets its name only when
+    it is complete and its checksum is right. Where no checksum is known, that of the first download
+    is kept beside the file (.sha256) and checked from then on.
 
     $EGPARSE_HOME replaces the user cache as the folder of models and corpora, $EGPARSE_MIRROR the
     public address.
 
     Arguments:
-        NAME: A model or a treebank that 'egparse models' lists.
+        NAME: A model, a language, or a treebank that 'egparse models' lists.
 
     Options:
         --output, -o DIRECTORY: Folder for the files (default: a folder in the user cache).
 
     Examples:
         egparse download UD_French-Sequoia
+        EGPARSE_INDEX=https://models.example/index.json egparse download de
         egparse download UD_English-EWT --output corpora
         EGPARSE_MIRROR=http://mirror.example egparse download UD_Latin-Perseus
 
         egparse models lists the names.
     """
-    from egparse.service.hub.catalogue import find_entry
+    from egparse.service.hub.catalogue import find_entry, treebank_entry
 
-    entry = find_entry(name)
+    if output is not None:
+        check_folder(output)
+    from egparse.service.hub.fetch import fetch, fetch_index
+
+    if (entry := treebank_entry(name)) is None:
+        with _progress(quiet) as listener:
+            fetch_index(listener)
+        entry = find_entry(name)
     if entry is None:
         print(_installed(name))
         return
-    if output is not None:
-        check_folder(output)
-    from egparse.service.hub.fetch import fetch
-
     with _progress(quiet) as listener:
         paths = fetch(entry, output, listener)
     print("\n".join(map(str, paths)), flush=True)
@@ -112,6 +125,28 @@ def found_models() -> dict[str, list[dict[str, Any]]]:
         for entry in entries()
     ]
     return {"installed": installed, "available": available}
+
+
+def index_of(folder: Path) -> list[dict[str, Any]]:
+    """What an index says of the models in a folder.
+
+    Raises:
+        EgparseError: no such folder, or a file that is no model.
+    """
+    from egparse.service.hub.model_paths import SUFFIX
+    from egparse.service.hub.recipes import metadata_of
+    from egparse.storage.header import read_model_header
+    from egparse.storage.model_file import digest_of
+
+    if not folder.is_dir():
+        raise EgparseError(f"{folder}: expected a folder of models, got none")
+    found = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        header = read_model_header(path)
+        one = {"name": path.stem, "language": header["language"], "file": path.name}
+        one |= {"licence": metadata_of(path).licence, "version": header["package_version"]}
+        found.append(one | {"bytes": path.stat().st_size, "sha256": digest_of(path)})
+    return found
 
 
 def _described(path: Path) -> dict[str, Any]:
@@ -164,7 +199,7 @@ def _shown(found: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
     table = tables.table((*columns, "downloaded"), offers, "llllll")
     yield tables.section("Available with 'egparse download NAME'", table)
     if not any(one["kind"] == "model" for one in found["available"]):
-        yield "\nNo models are published for download yet."
+        yield "\nNo models: EGPARSE_INDEX names no index of any."
 
 
 def _scores(installed: Sequence[Mapping[str, Any]]) -> str:
@@ -189,12 +224,10 @@ def _installed(name: str) -> Path:
         EgparseError: there is no model of that name either.
     """
     from egparse.service.hub.catalogue import entries
-    from egparse.service.hub.model_paths import stored_models
-    from egparse.service.hub.resolve import did_you_mean
+    from egparse.service.hub.resolve import did_you_mean, stored_model
 
-    for stored in stored_models():
-        if stored.name == name:
-            return stored.path
+    if (stored := stored_model(name)) is not None:
+        return stored.path
     hint = did_you_mean(name, [entry.name for entry in entries()])
     raise EgparseError(f"{name}: expected a name that 'egparse models' lists{hint}")
 

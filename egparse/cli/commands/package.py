@@ -46,9 +46,9 @@ def package(
         egparse package en_ewt --output packages
         egparse package model.msgpack --name en_egparse_mine --version 1.0.0 --licence 'CC BY-SA
             4.0'
-        egparse package en_ewt --facts en_ewt.toml --no-wheel --sdist
+        egparse package mine.msgpack --facts mine.toml --no-wheel --sdist
     """
-    from egparse.service.hub.cards import metadata_of
+    from egparse.service.hub.recipes import metadata_of
     from egparse.service.hub.resolve import find_model
     from egparse.storage.header import read_model_header
 

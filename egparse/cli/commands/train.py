@@ -31,6 +31,7 @@ from egparse.cli.training import (
     Corpora,
     History,
     described,
+    downloaded,
     facts_of_files,
     folder_of,
     held_out,
@@ -108,11 +109,14 @@ def train(
     the file up to -ud-train), where they are annotated differently. It annotates like the first;
     parse --treebank names another. The first --dev decides when training stops; all are scored.
 
+    UD_German-GSD, and what else 'egparse models' lists of treebanks, is downloaded if it is not
+    here; without --dev its own development part is taken.
+
     With --checkpoint, a run that was killed, or ended by Ctrl-C, continues with the same command
     and --resume, and makes the same model as one that was not stopped.
 
     Arguments:
-        CORPUS: An annotated corpus, or several.
+        CORPUS: An annotated corpus or the name of a treebank, or several.
 
     Options:
         --output, -o FILE: File for the model.
@@ -137,6 +141,7 @@ def train(
             files (in TMPDIR); the result is the same.
 
     Examples:
+        egparse train UD_German-GSD
         egparse train en_ewt-ud-train.conllu --dev en_ewt-ud-dev.conllu
         egparse train train.txt --format conll2000 --output chunker.msgpack
         egparse train corpus.conllu --set parser.c=5 --set upos.loss=max-margin
@@ -148,6 +153,7 @@ def train(
         egparse train corpus.conllu --engine ray --workers 16 --ray-address head:6379
     """
     check_engine(engine, workers, ray_address, jobs)
+    corpus, dev = downloaded(corpus, dev, silence if quiet else say)
     limit = size_of(memory)
     checkpoints = Checkpoints(checkpoint, resume, force)
     replaces = force or checkpoints.check(output)

@@ -1,48 +1,18 @@
 """Model cards in Markdown: what a model is, its training data, its scores and its intended use.
 
-The header of the model file is written down, and facts that it does not hold, from a TOML file
-beside it; nothing is measured here. In the TOML file all keys are optional::
-
-    description = "Tags, entities and trees of written English."
-    licence = "CC BY-SA 4.0"
-    author = "..."
-    email = "..."
-    address = "https://..."
-    commit = "0123abc"
-    speed = "30,000 words/s on one core of ..."
-    intended_use = "..."
-    limits = ["...", "..."]
-
-    [[sources]]
-    name = "UD English EWT"
-    release = "2.16"
-    licence = "CC BY-SA 4.0"
-    address = "https://..."
-    author = "..."
-
-    [scores]
-    test = "its test part"
-    predicted = "en_ewt.json"
-    gold_tags = "en_ewt-gold-tags.json"
-    raw_text = "en_ewt-raw-text.json"
-
-``predicted``, ``gold_tags`` and ``raw_text`` are files that ``egparse evaluate MODEL TEST --json``
-wrote, without more options, with ``--gold-tags``, and with ``--from text``; paths are relative to
-the folder of the TOML file.
+The header of the model file is written down, and facts that it does not hold
+(``egparse.service.hub.facts``); nothing is measured here.
 """
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from egparse.config.fields import toml_value
-from egparse.errors import ConfigError
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER, joined_titles
+from egparse.service.hub.facts import CardMetadata
 
 LAYER_NAMES = {
     TOKENISER: "tokens",
@@ -82,106 +52,6 @@ _UNKNOWN = "not stated"
 _SHOWN_ITEMS = 6
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataSource:
-    """A data set that a model was trained on, with the licence of the data."""
-
-    name: str
-    release: str = ""
-    licence: str = ""
-    address: str = ""
-    author: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scores:
-    """Scores of a model on test data: what ``evaluate --json`` wrote, None where not tested.
-
-    ``test`` names the test data.
-    """
-
-    test: str = ""
-    predicted: dict[str, Any] | None = None
-    gold_tags: dict[str, Any] | None = None
-    raw_text: dict[str, Any] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CardMetadata:
-    """Facts about a model; empty where unknown."""
-
-    description: str = ""
-    licence: str = ""
-    author: str = ""
-    email: str = ""
-    address: str = ""
-    commit: str = ""
-    speed: str = ""
-    intended_use: str = ""
-    limits: tuple[str, ...] = ()
-    sources: tuple[DataSource, ...] = ()
-    scores: Scores = field(default_factory=Scores)
-
-
-def metadata_of(model: Path, path: Path | None = None) -> CardMetadata:
-    """The facts in ``path``; by default, in the ``.toml`` file beside the model, if there is one.
-
-    Raises:
-        ConfigError: an unreadable file, an unknown key, a value of the wrong type, or scores in
-            another form than ``evaluate --json`` writes.
-    """
-    if path is not None:
-        return load_metadata(path)
-    beside = model.with_suffix(".toml")
-    return load_metadata(beside) if beside.is_file() else CardMetadata()
-
-
-def load_metadata(path: Path) -> CardMetadata:
-    """The facts in a TOML file, with the scores in the files that it names.
-
-    Raises:
-        ConfigError: as for ``metadata_of``.
-    """
-    from pydantic import ConfigDict, TypeAdapter, ValidationError, with_config  # costs 0.1 s
-
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: expected facts of a model in TOML, got: {error}") from error
-    for known in (DataSource, Scores, CardMetadata):
-        with_config(ConfigDict(extra="forbid"))(known)
-    try:
-        return TypeAdapter(CardMetadata).validate_python(_with_scores(table, path.parent))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(
-            f"{path}: {key}: {first['msg'].lower()}, got {first['input']!r}"
-        ) from error
-
-
-def _with_scores(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
-    """The table with the contents of score files in place of their paths."""
-    scores = table.get("scores")
-    if not isinstance(scores, Mapping):
-        return dict(table)
-    read = {
-        key: _read_scores(folder / value) if key != "test" and isinstance(value, str) else value
-        for key, value in scores.items()
-    }
-    return {**table, "scores": read}
-
-
-def _read_scores(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path}: expected scores in JSON, got: {error}") from error
-    if not isinstance(found, dict) or not {"counts", "intervals", "conventions"} <= set(found):
-        raise ConfigError(f"{path}: expected what 'egparse evaluate --json' writes, got other JSON")
-    return found
-
-
 def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
     """The card of a model file, titled ``name`` or else the name of the file; ends with a newline.
 
@@ -200,7 +70,7 @@ def card(path: Path, facts: CardMetadata, name: str | None = None) -> str:
     limits += [_UNTESTED] * (not facts.scores.predicted)
     sections = [
         f"# {name or path.stem}",
-        facts.description or description_of(header),
+        " ".join(filter(None, (facts.note, facts.description or description_of(header)))),
         _table(("", ""), _overview(path, header, facts)),
         _section("Data", _data(header["record"], facts)),
         _section("Training", _training(header)),
@@ -391,6 +261,11 @@ def _scores(facts: CardMetadata) -> Iterator[str]:
     if any(any(row[1:]) for row in others):
         yield "UAS and LAS as others count:"
         yield _table(("convention", *runs), others, align)
+    if tested.further:
+        names = [*_SEGMENTS, *_METRICS]
+        yield "From raw text of other test data, F1:"
+        rows = [(name, *(f1(run, one) for one in names)) for name, run in tested.further.items()]
+        yield _table(("test data", *names), rows, "l" + "r" * len(names))
 
 
 def _interval(run: Mapping[str, Any], metric: str) -> str:
@@ -401,6 +276,12 @@ def _interval(run: Mapping[str, Any], metric: str) -> str:
         return ""
     low_high = run["intervals"].get(metric)
     return f"{value:.2f} [{low_high[0]:.2f}, {low_high[1]:.2f}]" if low_high else f"{value:.2f}"
+
+
+def f1(run: Mapping[str, Any], metric: str) -> float | None:
+    """The F1 of a metric, or its accuracy where words were given."""
+    value = (run.get("segmentation") or {}).get(metric, run.get(metric))
+    return value["f"] if isinstance(value, Mapping) else value
 
 
 def _attachment(run: Mapping[str, Any], convention: str) -> str:

@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.errors import EgparseError, system_reason
-from egparse.service.hub.catalogue import MODEL, CatalogueEntry, RemoteFile, mirrored
+from egparse.service.hub.catalogue import (
+    MODEL,
+    CatalogueEntry,
+    RemoteFile,
+    index_address,
+    index_copy,
+    is_remote,
+    mirrored,
+)
 from egparse.service.hub.model_paths import home
 from egparse.storage.files import open_regular, read_regular, unfinished, write_atomically
 
@@ -68,7 +76,7 @@ def fetch(
             name, or a folder that cannot be written to.
     """
     place = folder or folder_of(entry)
-    return [_fetch_file(file, place, listener) for file in entry.files]
+    return [fetch_file(file, place, listener) for file in entry.files]
 
 
 def is_downloaded(entry: CatalogueEntry) -> bool:
@@ -76,7 +84,8 @@ def is_downloaded(entry: CatalogueEntry) -> bool:
     return all((folder_of(entry) / file.name).is_file() for file in entry.files)
 
 
-def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
+def fetch_file(file: RemoteFile, folder: Path, listener: Listener = lambda *_: None) -> Path:
+    """Download a file into ``folder``; see ``fetch``."""
     target = folder / file.name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,6 +101,9 @@ def _fetch_file(file: RemoteFile, folder: Path, listener: Listener) -> Path:
 
 
 def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
+    if not is_remote(file.address):
+        _copy(file, target)
+        return
     url = mirrored(file.address)
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -106,6 +118,30 @@ def _retrieve(file: RemoteFile, target: Path, listener: Listener) -> None:
         part.unlink()
         raise
     os.replace(part, target)
+
+
+def _copy(file: RemoteFile, target: Path) -> None:
+    """Copy a file of a folder on this machine, whose SHA-256 is known."""
+    try:
+        data = read_regular(Path(file.address))
+    except OSError as error:
+        raise DownloadError(f"{file.address}: cannot be read: {error.strerror}") from error
+    if (found := hashlib.sha256(data).hexdigest()) != file.sha256:
+        raise DownloadError(f"{file.address}: expected SHA-256 {file.sha256}, got {found}")
+    write_atomically(target, data)
+
+
+def fetch_index(listener: Listener = lambda *_: None) -> None:
+    """Keep a copy of the index of models as it is now on its server, if it is on one.
+
+    Raises:
+        DownloadError: no connection, or no such file.
+    """
+    address, target = index_address(), index_copy()
+    if is_remote(address):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _locked(target):
+            os.replace(_receive(mirrored(address), target, listener), target)
 
 
 def _receive(url: str, target: Path, listener: Listener) -> Path:

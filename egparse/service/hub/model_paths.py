@@ -5,12 +5,14 @@
 3. Installed packages with an entry point of the group ``egparse_models``, whose value names the
    package with the model files.
 
-The name of a model is that of its file without ``.msgpack``. The first model of a name wins.
+The name of a model is that of its file without ``.msgpack``, and begins with the code of its
+language, as in ``de_gsd``. The first model of a name, or of a language, wins.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +22,8 @@ HOME_VARIABLE = "EGPARSE_HOME"
 SUFFIX = ".msgpack"
 ENTRY_POINTS = "egparse_models"
 
+_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
 _PACKAGE = Path(__file__).resolve().parents[2]
 
 
@@ -43,7 +47,7 @@ def home() -> Path:
 def stored_models() -> Iterator[StoredModel]:
     """All models with names, lazily, in the order of look-up."""
     yield from _in_folder(home() / "models", "user")
-    yield from _in_folder(_shipped(), "egparse")
+    yield from _in_folder(shipped(), "egparse")
     for package, folder in _package_folders():
         yield from _in_folder(folder, package)
 
@@ -55,7 +59,7 @@ def _in_folder(folder: Path, place: str) -> Iterator[StoredModel]:
                 yield StoredModel(path.stem, path, place)
 
 
-def _shipped() -> Path:
+def shipped() -> Path:
     """The folder of the models of egparse; only the build of a wheel makes ``models_data``."""
     if (_PACKAGE.parent / "pyproject.toml").is_file():
         return _PACKAGE.parent / "models"
@@ -73,3 +77,13 @@ def _package_folders() -> Iterator[tuple[str, Path]]:
             spec = find_spec(module)
             for folder in (spec.submodule_search_locations or ()) if spec else ():
                 yield module, Path(folder)
+
+
+def could_be_name(text: str) -> bool:
+    """Whether this may be the name of a model: not a path with folders, not a file name."""
+    return _NAME.fullmatch(text) is not None and not text.endswith(SUFFIX)
+
+
+def is_of_language(model: str, code: str) -> bool:
+    """Whether the name of a model begins with a language: ``de_gsd`` is of ``de``."""
+    return _LANGUAGE.fullmatch(code) is not None and model.startswith(f"{code}_")

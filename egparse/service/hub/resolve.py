@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from egparse.errors import ModelFileError
-from egparse.service.hub.model_paths import SUFFIX, stored_models
+from egparse.service.hub.model_paths import (
+    StoredModel,
+    could_be_name,
+    is_of_language,
+    stored_models,
+)
 from egparse.storage.collector import collector_paused
 
 if TYPE_CHECKING:
     from egparse.pipeline.model import Model
-
-_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 def load(name_or_path: str | os.PathLike[str], *, sha256: str | None = None) -> Model:
@@ -44,8 +46,9 @@ def load(name_or_path: str | os.PathLike[str], *, sha256: str | None = None) -> 
 def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     """The file of a model, given its path or its name.
 
-    The path of an existing file wins, then names in the order of ``model_paths``. A folder with the
-    name of a model does not hide the model. The contents of the file are not checked.
+    The path of an existing file wins, then names in the order of ``model_paths``, then a language:
+    ``de`` is the first model whose name begins with ``de_``. A folder with the name of a model does
+    not hide the model. The contents of the file are not checked.
 
     Raises:
         ModelFileError: there is neither such a file nor a stored model of that name.
@@ -54,10 +57,8 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     path = Path(given)
     if path.exists() and not path.is_dir():
         return path
-    if could_be_name(given):
-        for stored in stored_models():
-            if stored.name == given:
-                return stored.path
+    if could_be_name(given) and (found := stored_model(given)) is not None:
+        return found.path
     if path.is_dir():
         raise ModelFileError(f"{given}: a directory, not a model file")
     if not could_be_name(given):
@@ -65,9 +66,11 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
     raise ModelFileError(_unknown(given))
 
 
-def could_be_name(text: str) -> bool:
-    """Whether this may be the name of a model: not a path with folders, not a file name."""
-    return _NAME.fullmatch(text) is not None and not text.endswith(SUFFIX)
+def stored_model(name: str) -> StoredModel | None:
+    """The stored model of a name, or else the first of a language, if there is one."""
+    known = [*stored_models()]
+    named = (stored for stored in known if stored.name == name)
+    return next(named, next((one for one in known if is_of_language(one.name, name)), None))
 
 
 def did_you_mean(name: str, known: list[str]) -> str:
@@ -79,19 +82,22 @@ def did_you_mean(name: str, known: list[str]) -> str:
     return f"; did you mean {folded[close[0]]}?" if close else ""
 
 
-def _unknown(name: str) -> str:
+def _unknown(given: str) -> str:
     from egparse.service.hub.catalogue import MODEL, entries, find_entry
 
     installed = sorted({stored.name for stored in stored_models()})
+    if (entry := find_entry(given)) is not None and entry.kind == MODEL:
+        which = "" if entry.name == given else f" gets {entry.name}, a model of that language"
+        return f"{given}: a model that is not here; 'egparse download {given}'{which or ' gets it'}"
     available = [entry.name for entry in entries() if entry.kind == MODEL]
     text = (
-        f"{name}: expected the path or the name of a model, got neither; installed: "
+        f"{given}: expected the path, the name or the language of a model, got none; installed: "
         f"{', '.join(installed) or 'none'}"
     )
     if available:
         text += f"; 'egparse download' can get: {', '.join(available)}"
     else:
-        text += "; 'egparse download' can get no models yet, only treebanks"
-    if find_entry(name) is not None:
-        return f"{text}; {name} is one"
-    return text + did_you_mean(name, [*installed, *available])
+        text += "; 'egparse download' can get no models, as EGPARSE_INDEX names no index of any"
+    if entry is not None:
+        return f"{text}; {given} is a treebank"
+    return text + did_you_mean(given, [*installed, *available])

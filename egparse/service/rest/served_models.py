@@ -18,7 +18,8 @@ from egparse import __version__
 from egparse.errors import ConfigError, EgparseError
 from egparse.pipeline.model import Model
 from egparse.sentences import HIDDEN, Sentence
-from egparse.service.hub.cards import CardMetadata, metadata_of
+from egparse.service.hub.facts import CardMetadata
+from egparse.service.hub.recipes import metadata_of
 from egparse.service.hub.resolve import find_model
 
 _SEPARATOR = re.compile("[-_]")

@@ -13,14 +13,9 @@ from sample_treebank import quick_model, sample
 
 from egparse.errors import ConfigError, ModelFileError
 from egparse.evaluation.report import evaluate, report_as_json
-from egparse.service.hub.cards import (
-    CardMetadata,
-    DataSource,
-    Scores,
-    card,
-    load_metadata,
-    metadata_of,
-)
+from egparse.service.hub.cards import card
+from egparse.service.hub.facts import CardMetadata, DataSource, Scores, load_metadata
+from egparse.service.hub.recipes import metadata_of
 
 FACTS = """
 description = "Something for tests."

@@ -15,6 +15,7 @@ from cli.program import CORPORA, complaint, first_sentences, run
 from sample_treebank import quick_model
 from service.hub.local_server import Site
 
+from egparse import __version__
 from egparse.cli.app import main
 
 
@@ -68,7 +69,7 @@ def test_evaluate_inspect_and_jobs_take_a_name(named: Path, tmp_path: Path) -> N
 def test_an_unknown_name_is_one_line(named: Path, arguments: tuple[str, ...]) -> None:
     text = complaint(*arguments)
     assert text.startswith(
-        "yy_test: expected the path or the name of a model, got neither; installed: "
+        "yy_test: expected the path, the name or the language of a model, got none; installed: "
     )
     assert text.endswith("did you mean xx_test?")
 
@@ -140,5 +141,69 @@ def test_download_faults_are_one_line(
     assert os.listdir(tmp_path / "own") == []
 
 
+@pytest.fixture
+def published(tmp_path: Path) -> Path:
+    """A folder with two models and their index."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    for name in ("xx_test", "xx_other"):
+        quick_model().save(folder / f"{name}.msgpack")
+    (folder / "xx_test.toml").write_text('licence = "CC0-1.0"', encoding="utf-8")
+    (folder / "index.json").write_text(run("models", "--index", folder).stdout, encoding="utf-8")
+    return folder
+
+
+def test_models_of_an_index_are_had_from_a_folder(
+    published: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "EGPARSE_INDEX names no index" in run("models").stdout
+    monkeypatch.setenv("EGPARSE_INDEX", str(published))
+    assert complaint("parse", "xx", published / "xx_test.toml").endswith(
+        "'egparse download xx' gets xx_other, a model of that language"
+    )
+    (row,) = (one for one in run("models").stdout.splitlines() if one.startswith("xx_test "))
+    assert row.split() == ["xx_test", "model", "en", __version__, "CC0-1.0", "-"]
+    done = run("download", "xx_test")
+    model = home / "models" / "xx_test.msgpack"
+    assert done.stdout == f"{model}\n"
+    assert "CC0-1.0: 1 file, checked against the SHA-256 of the catalogue" in done.stderr
+    assert model.read_bytes() == (published / "xx_test.msgpack").read_bytes()
+    (published / "xx_other.msgpack").write_bytes(b"other")
+    assert "expected SHA-256" in complaint("download", "xx_other")
+    (published / "index.json").write_text('{"models": [{"name": "../x"}]}', encoding="utf-8")
+    assert "expected an index of models, got: 'file'" in complaint("download", "xx_other")
+
+
+def test_models_of_an_index_are_had_from_a_server(
+    published: Path, site: Site, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for path in published.iterdir():
+        site.files[f"/models/{path.name}"] = path.read_bytes()
+    monkeypatch.setenv("EGPARSE_INDEX", "http://nowhere.invalid/models/index.json")
+    assert "xx_other" not in run("models").stdout
+    assert site.requests == []
+    assert run("download", "xx").stdout == f"{home / 'models' / 'xx_other.msgpack'}\n"
+    asked = [request.path for request in site.requests]
+    assert asked == ["/models/index.json", "/models/xx_other.msgpack"]
+    assert "xx_test" in run("models").stdout
+    assert len(site.requests) == 2
+    parsed = run("parse", "xx", "-", text="A dog barks.").stdout
+    assert "\tdog\t" in parsed
+
+
 def test_a_model_that_is_there_needs_no_download(named: Path) -> None:
     assert run("download", "xx_test").stdout == f"{named}\n"
+
+
+def test_a_treebank_is_trained_on_by_its_name(site: Site, home: Path, tmp_path: Path) -> None:
+    first_sentences(CORPORA / "en_sample-train.conllu", 40, tmp_path / "some.conllu")
+    for path in site.files:
+        site.files[path] = (tmp_path / "some.conllu").read_bytes()
+    model = tmp_path / "model.msgpack"
+    quickly = ("--set", 'layers=["upos"]', "--set", "upos.stop.iterations=2")
+    done = run("train", "UD_French-Sequoia", "--output", model, *quickly)
+    folder = home / "treebanks" / "r2.16" / "UD_French-Sequoia"
+    assert "download     UD_French-Sequoia r2.16, LGPL-LR" in done.stderr
+    assert f"corpus       {folder / 'fr_sequoia-ud-train.conllu'}: 40 sentences" in done.stderr
+    assert f"development  {folder / 'fr_sequoia-ud-dev.conllu'}: 40 sentences" in done.stderr
+    assert "got no such file" in complaint("train", "UD_French-Sequioa", "--output", model)

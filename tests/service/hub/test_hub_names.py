@@ -35,7 +35,7 @@ def install(site: Path, package: str, model: str) -> Path:
 @pytest.fixture
 def shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of what is shipped with egparse."""
-    monkeypatch.setattr(places, "_shipped", lambda: tmp_path / "shipped")
+    monkeypatch.setattr(places, "shipped", lambda: tmp_path / "shipped")
     return tmp_path / "shipped"
 
 
@@ -94,7 +94,7 @@ def test_an_unknown_name_says_what_there_is(home: Path, shipped: Path) -> None:
         find_model("XX_tast")
     text = str(caught.value)
     assert text.startswith(
-        "XX_tast: expected the path or the name of a model, got neither; installed: "
+        "XX_tast: expected the path, the name or the language of a model, got none; installed: "
     )
     assert "xx_test, yy_test" in text
     assert "'egparse download' can get" in text
@@ -102,8 +102,20 @@ def test_an_unknown_name_says_what_there_is(home: Path, shipped: Path) -> None:
     assert "\n" not in text
 
 
+def test_a_language_is_its_first_model(home: Path, shipped: Path) -> None:
+    put(shipped / "xx_b.msgpack")
+    first = put(shipped / "xx_a.msgpack")
+    assert find_model("xx") == first
+    own = put(home / "models" / "xx_z.msgpack")
+    assert find_model("xx") == own
+    assert find_model(put(home / "models" / "xx.msgpack").stem).stem == "xx"
+    for text in ("x", "xx_", "XX"):
+        with pytest.raises(ModelFileError):
+            find_model(text)
+
+
 def test_a_treebank_is_no_model() -> None:
-    with pytest.raises(ModelFileError, match=r"only treebanks; UD_French-Sequoia is one$"):
+    with pytest.raises(ModelFileError, match=r"UD_French-Sequoia is a treebank$"):
         find_model("UD_French-Sequoia")
 
 
@@ -123,7 +135,7 @@ def test_the_checkout_ships_its_models_folder() -> None:
     root = Path(__file__).resolve().parents[3]
     if Path(egparse.__file__).parents[1] != root:
         pytest.skip("egparse is installed, not run from the checkout")
-    assert places._shipped() == root / "models"
+    assert places.shipped() == root / "models"
 
 
 def test_load_takes_a_name_or_a_path(home: Path) -> None:

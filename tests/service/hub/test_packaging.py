@@ -26,7 +26,7 @@ from sample_treebank import (
 )
 
 from egparse.errors import EgparseError
-from egparse.service.hub.cards import CardMetadata, DataSource
+from egparse.service.hub.facts import CardMetadata, DataSource
 from egparse.spacy_components.packaging import (
     SPACY_VERSIONS,
     Package,
