@@ -90,6 +90,8 @@ CORPUS: An annotated corpus.
 --dev FILE: Development corpus (default: a part of CORPUS is held out).
 --treebank NAME: Annotate as this treebank does, one of those that the model has learned from
     (default: the first of them, unless the model was saved for another).
+--valid-labels: Choose labels of arcs that keep the rules of Universal Dependencies (level 3 of its
+    validator) about tags, the order of words and each other, as far as the tree lets them.
 --config FILE: Configuration in TOML; 'egparse settings --toml' writes one to edit.
 --classes FILE|CODE: Table of word classes, a file or a language code (en, de, es: spaCy's tables);
     may be repeated.

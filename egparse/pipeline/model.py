@@ -25,7 +25,7 @@ from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import MAX_TREEBANKS, Columns
 from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
 from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
-from egparse.pipeline.components import FIELDS, OPTIONAL, PARSER, Components
+from egparse.pipeline.components import FIELDS, LABELLER, OPTIONAL, PARSER, Components
 from egparse.pipeline.constraints import (
     BatchConstraints,
     Constraints,
@@ -345,6 +345,22 @@ class Model:
             return self
         columns = self.columns.in_treebank(name)
         return replace(self, components=replace(self.components, columns=columns))
+
+    def with_valid_labels(self) -> Model:
+        """A copy whose labels of arcs keep the rules of Universal Dependencies about tags, the
+        order of words and each other, as far as the tree lets them
+        (``egparse.sequences.valid_labels``). Neither a file nor a pickle holds this choice.
+
+        Raises:
+            EgparseError: a model without labels or UPOS.
+        """
+        if not {"upos", "deprels"} <= set(self.layers):
+            raise EgparseError(
+                "valid labels: expected a model of UPOS and labels of arcs, got one of "
+                f"{', '.join(self.layers)}"
+            )
+        labeller = self.components[LABELLER].keeping_rules(self.columns)
+        return replace(self, components=self.components.with_components(labeller))
 
     @cached_property
     def plain_text(self) -> PlainText:

@@ -5,7 +5,7 @@ and its columns: of a word, its head and its neighbours in the tree.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from egparse.features.tag_dictionary import AllowedLabels, Candidates, lay_out, 
 from egparse.features.vocabulary import BOUNDARY, FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, Words
 from egparse.sequences.model import SequenceModel, SequencePredictor
+from egparse.sequences.valid_labels import LabelRules
 from egparse.storage.schema import SECTION, Integers, Record, Stored
 from egparse.types import Floats, Ints, Longs
 
@@ -39,12 +40,13 @@ STORED_LABELLER = Record(
 @dataclass(frozen=True)
 class Labeller(SequencePredictor):
     """A sequence model without label bigrams; ``of_root`` and ``of_words`` are the labels seen
-    below the root and below words.
+    below the root and below words. With ``rules`` labels keep those of Universal Dependencies.
     """
 
     model: SequenceModel
     of_root: tuple[int, ...]
     of_words: tuple[int, ...]
+    rules: LabelRules | None = field(default=None, compare=False)
 
     name = "labeller"
     layers = ("deprels",)
@@ -55,6 +57,9 @@ class Labeller(SequencePredictor):
         """
         starts, (candidates, scores) = request.words.starts, self.scored(request)
         labels, probabilities = self.model.choose(scores, starts, candidates), None
+        if self.rules is not None:
+            heads = request.found["heads"].values
+            labels = self.rules.settle(request.words, heads, labels, candidates, scores)
         if request.asked:
             probabilities = self.model.probabilities(scores, starts, candidates, labels)
         return {"deprels": Values(labels, probabilities)}
@@ -63,7 +68,7 @@ class Labeller(SequencePredictor):
         """The candidate labels of the arcs that were found, and their scores."""
         words, heads = request.words, request.found["heads"].values
         values = tree_values(words, heads, request.columns)
-        candidates = self._candidates(heads, request.limits.get("deprels"))
+        candidates = self._candidates(words, heads, request.limits.get("deprels"))
         return candidates, self.model.scores(values, words.starts, candidates)
 
     def part_labels(self, layer: str, labels: Mapping[str, Vocabulary]) -> Sequence[str | None]:
@@ -79,13 +84,21 @@ class Labeller(SequencePredictor):
     def over(self, columns: Columns) -> Labeller:
         """The same labeller over columns that extend its own; new labels score 0."""
         n_labels = len(columns.labels["deprels"])
-        return replace(self, model=self.model.over(tree_column_names(columns), n_labels))
+        model = self.model.over(tree_column_names(columns), n_labels)
+        return replace(self, model=model, rules=self.rules and LabelRules(columns))
 
-    def _candidates(self, heads: Ints, allowed: AllowedLabels | None) -> Candidates:
+    def keeping_rules(self, columns: Columns) -> Labeller:
+        """The same labeller, whose labels keep the rules of Universal Dependencies."""
+        return replace(self, rules=LabelRules(columns))
+
+    def _candidates(self, words: Words, heads: Ints, allowed: AllowedLabels | None) -> Candidates:
         """``allowed`` may include, for an arc below the root, labels that training saw only below
-        words, and vice versa.
+        words, and vice versa, and labels that break rules.
         """
-        candidates = lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
+        if self.rules is None:
+            candidates = lay_out([self.of_words, self.of_root], (heads == 0).astype(np.int32))
+        else:
+            candidates = self.rules.candidates(words, heads, self.of_root, self.of_words)
         return candidates if allowed is None else restrict(candidates, allowed)
 
     def to_payload(self) -> dict[str, Any]:

@@ -26,23 +26,23 @@ BUDGET: dict[str, int] = {
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_385,
+    "sequences": 4_700,
     "parsing": 3_925,
     "text": 4_320,
-    "pipeline": 1_930,
+    "pipeline": 1_950,
     "training": 2_575,
     "service": 3_650,
     "spacy_components": 3_760,
     "api": 110,
     "experiments": 7_700,
-    "cli": 7_450,
+    "cli": 7_550,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 44_300, 2_500
-DOCUMENTS = 6_420
+TESTS, TESTS_OF_EXPERIMENTS = 44_500, 2_500
+DOCUMENTS = 6_520
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

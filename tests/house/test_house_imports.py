@@ -44,6 +44,7 @@ ROOMS: dict[str, set[str]] = {
         "smart_open",
         "matplotlib",
         "spacy",
+        "udtools",
     },
     "__init__": set(),
     "__main__": set(),

@@ -46,6 +46,7 @@ class Request:
     marginals: bool = False
     exceptions: str | None = None
     treebank: str | None = None
+    valid_labels: bool = False
 
     @property
     def of_annotation(self) -> dict[str, Any]:
@@ -68,6 +69,7 @@ class Request:
             "--marginals": self.marginals,
             "--exceptions": self.exceptions,
             "--treebank": self.treebank,
+            **({"--valid-labels": True} if self.valid_labels else {}),
         }
 
 

@@ -17,6 +17,7 @@ from egparse.cli.annotating.pieces import Chunk, Passage
 from egparse.errors import CorpusError, EgparseError
 from egparse.io import output_formats
 from egparse.io.corpus import read_corpus, write_corpus
+from egparse.pipeline.components import LABELLER
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import Exceptions
@@ -65,8 +66,8 @@ class Annotation:
     ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
     stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds
     ``file``, the path of the model or its content, its exceptions, which may be others than those
-    of the file, and the treebank that it annotates like: a process without shared memory loads the
-    model from there.
+    of the file, the treebank that it annotates like, and whether its labels are valid: a process
+    without shared memory loads the model from there.
     """
 
     model: Model
@@ -136,15 +137,18 @@ class Annotation:
         return written
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
-        given = (self.file, self.model.exceptions, self.model.columns.treebank)
+        labeller = self.model.components.get(LABELLER)
+        valid = labeller is not None and labeller.rules is not None
+        given = (self.file, self.model.exceptions, self.model.columns.treebank, valid)
         return _load, (*given, self.reading, self.options, self.output, self.mark)
 
 
 def _load(
-    file: Path | bytes, exceptions: Exceptions | None, treebank: str, *rest: Any
+    file: Path | bytes, exceptions: Exceptions | None, treebank: str, valid: bool, *rest: Any
 ) -> Annotation:
     model = Model.from_bytes(file) if isinstance(file, bytes) else Model.load(file)
     model = replace(model, exceptions=exceptions).in_treebank(treebank)
+    model = model.with_valid_labels() if valid else model
     return Annotation(model, file, *rest)
 
 

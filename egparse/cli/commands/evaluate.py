@@ -15,11 +15,13 @@ from egparse.cli.files import Kind, check_output, require_file
 from egparse.cli.notices import announce_compilation, warnings_shown
 from egparse.cli.options import FROM_0, MODEL, CorpusFormat, model_and_input
 from egparse.cli.scores import COMPARISON_LEGEND, comparison_table, report_text
+from egparse.cli.validation import require_validator, rules_text
 from egparse.errors import EgparseError, ModelFileError
 
 if TYPE_CHECKING:
     from egparse.evaluation.report import Report
     from egparse.evaluation.significance import PairedDifference
+    from egparse.pipeline.model import Model
     from egparse.sentences import Sentence
 
 
@@ -37,6 +39,7 @@ class _Options(NamedTuple):
     gold_tags: bool
     exceptions: Path | None
     treebank: str | None
+    valid_labels: bool
     bootstrap: int
     seed: int
     details: bool
@@ -67,6 +70,10 @@ class _System(NamedTuple):
 
                 shared["units"] = resampled_units(gold)
             return evaluate(gold, _sentences(self.path, asked), **shared)
+        return self.model(asked).evaluate(gold, gold_tags=asked.gold_tags, **shared)
+
+    def model(self, asked: _Options) -> Model:
+        """The model that the system is, as the options want it."""
         announce_compilation()
         from egparse.pipeline.model import Model
 
@@ -75,7 +82,22 @@ class _System(NamedTuple):
             model = model.with_exceptions(str(asked.exceptions))
         if asked.treebank is not None:
             model = model.in_treebank(asked.treebank)
-        return model.evaluate(gold, gold_tags=asked.gold_tags, **shared)
+        if asked.valid_labels:
+            model = model.with_valid_labels()
+        return model
+
+    def broken_rules(self, gold: list[Sentence], asked: _Options) -> dict[str, int]:
+        """The rules of Universal Dependencies that the predictions break, and how often."""
+        from egparse.cli.validation import broken_rules
+
+        if not self.is_model:
+            return broken_rules(_sentences(self.path, asked))
+        model = self.model(asked)
+        if asked.start is Start.TEXT:
+            from egparse.text.treebank_text import raw_text
+
+            return broken_rules(model(raw_text(gold)))
+        return broken_rules(list(model.annotate(gold, gold_tags=asked.gold_tags)))
 
     def described(self, asked: _Options) -> str:
         """The name of the system and, for a model, its input."""
@@ -100,7 +122,9 @@ def evaluate(
     gold_tags: bool = False,
     exceptions: Path | None = None,
     treebank: str | None = None,
+    valid_labels: bool = False,
     details: bool = False,
+    validate: bool = False,
     bootstrap: Annotated[int, FROM_0] = 1000,
     seed: Annotated[int, FROM_0] = 0,
     format: CorpusFormat | None = None,
@@ -129,6 +153,8 @@ def evaluate(
             tokens, words and sentences itself.
         --details: Add scores by relation, tag, arc length and sentence length and, for a model, by
             known and unknown form and the calibration of its probabilities.
+        --validate: Count the rules of Universal Dependencies that the predictions break, up to
+            level 3 of its validator (pip install 'egparse[validate]').
         --bootstrap N: Number of resamples for intervals and p values; 0: none.
         --seed N: Random seed of the resamples.
 
@@ -165,8 +191,19 @@ def evaluate(
         option = "--gold-tags" if gold_tags else "--details"
         raise EgparseError(f"{option}: expected --from words, got --from text")
     asked = _Options(
-        from_, gold_tags, exceptions, treebank, bootstrap, seed, details, format, encoding
+        from_,
+        gold_tags,
+        exceptions,
+        treebank,
+        valid_labels,
+        bootstrap,
+        seed,
+        details,
+        format,
+        encoding,
     )
+    if validate:
+        require_validator()
     _check_files(gold_path, [system, *([other] if other else [])])
     from egparse.evaluation.report import report_as_json
     from egparse.evaluation.significance import compare_reports, comparison_as_json
@@ -175,6 +212,7 @@ def evaluate(
         sentences = _sentences(gold_path, asked)
         report = system.report(sentences, asked)
         scored = [(system, report)]
+        rules = system.broken_rules(sentences, asked) if validate else None
         differences = {}
         if other is not None:
             with _named(other):
@@ -182,6 +220,8 @@ def evaluate(
             differences = compare_reports(report, scored[1][1], resamples=bootstrap, seed=seed)
     if json_:
         found = report_as_json(report)
+        if rules is not None:
+            found["broken_rules"] = rules
         for second, its_report in scored[1:]:
             found["against"] = {"system": second.name, **report_as_json(its_report)}
             found["comparison"] = comparison_as_json(differences)
@@ -190,6 +230,8 @@ def evaluate(
         text = (
             system.text(report, asked) if other is None else _compared(scored, differences, asked)
         )
+        if rules is not None:
+            text += "\n" + rules_text(rules, report.system_words or report.words)
         print(f"{gold_path}: {tables.amount(report.sentences, report.words)}\n{text}")
 
 

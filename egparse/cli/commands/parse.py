@@ -33,6 +33,7 @@ def parse(
     marginals: bool = False,
     exceptions: Path | None = None,
     treebank: str | None = None,
+    valid_labels: bool = False,
     jobs: Annotated[int, FROM_0] = 1,
     engine: Engine = Engine.LOCAL,
     workers: Annotated[int | None, FROM_1] = None,
@@ -123,6 +124,7 @@ def parse(
         marginals,
         None if exceptions is None else str(exceptions),
         treebank,
+        valid_labels,
     )
     with ExitStack() as stack:
         journal = None
@@ -152,6 +154,8 @@ def parse(
             loaded = loaded.with_exceptions(request.exceptions)
         if treebank is not None:
             loaded = loaded.in_treebank(treebank)
+        if valid_labels:
+            loaded = loaded.with_valid_labels()
         if marginals:
             loaded.require_probabilities()
         to_file = output is not None or output_dir is not None

@@ -16,7 +16,7 @@ import egparse
 from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.service.hub.cards import card
-from egparse.service.hub.recipes import metadata_of
+from egparse.service.hub.recipes import NAME, metadata_of, read_recipes
 from egparse.spacy_components.packaging import licence_expression
 from egparse.text.word_columns import Paragraph
 
@@ -30,6 +30,7 @@ def test_the_card_is_that_of_the_file(path: Path) -> None:
     written = path.with_suffix(".md").read_text(encoding="utf-8")
     assert hashlib.sha256(path.read_bytes()).hexdigest() in written
     assert card(path, metadata_of(path)).rstrip() == written.rstrip()
+    assert path.stem in read_recipes(path.with_name(NAME)).models
     assert path.stat().st_size <= LARGEST
 
 
