@@ -28,7 +28,7 @@ from egparse.features.templates import columns_of
 from egparse.features.vocabulary import FIRST_VALUE, Vocabulary
 from egparse.features.word_table import Columns, as_text, spans_in_scheme
 from egparse.fitting.task import Part
-from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, TAG_LAYERS
+from egparse.layers import LABELLED, LAYERS, LEMMAS, MORPHOLOGY, TAG_LAYERS, WORD_TAGS
 from egparse.parsing.columns import PARSER_INPUTS
 from egparse.parsing.training import templates_of
 from egparse.schemes import OUTSIDE
@@ -51,8 +51,8 @@ def build_columns(
     """The observables that some template names, over the forms of the corpus, and the label sets of
     the layers, of which ``joint`` ones are learned together, and of ``hidden`` ones.
 
-    A layer of tags that is annotated and used, but not trained, is an input: it has a label set
-    too.
+    Where no tags of words are trained, those that are annotated and used are inputs, with label
+    sets too: of a parser alone, for example. A model that finds tags itself reads none.
     """
     hidden = hidden or {}
     sections = [*(section_of(layer, joint) for layer in layers), *hidden]
@@ -64,6 +64,8 @@ def build_columns(
         for layer in annotated_layers(sentences)
         if layer not in layers and layer in TAG_LAYERS and layer in named
     ]
+    if not {*WORD_TAGS}.isdisjoint(layers):
+        inputs = [layer for layer in inputs if layer not in WORD_TAGS]
     scheme = config.spans.scheme
     labels = {
         layer: _labels_of(sentences, layer, scheme, is_input=layer in inputs)

@@ -286,7 +286,7 @@ def test_learners_that_start_from_nothing_are_refused() -> None:
             "upos.loss=max-margin",
             "parser.loss=max-margin",
             "parser.c=25",
-            'layers=["upos", "heads"]',
+            'layers=["upos", "xpos", "heads"]',
         ),
         ("parser.trees=non-projective", 'layers=["heads", "deprels"]'),
     ],

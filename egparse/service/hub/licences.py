@@ -48,8 +48,8 @@ def _paragraphs(name: str, facts: CardMetadata) -> Iterator[str]:
     names = " and ".join(_TERMS[one][0] for one in identifiers if one in _TERMS)
     many = "s" if len(identifiers) > 1 else ""
     yield _filled(
-        f"{name}.msgpack is a model for egparse, trained by {facts.author or 'its authors'}. It is "
-        f"distributed under the licence{many} {names or facts.licence}, of the data that it was "
+        f"{name}.msgpack is a model for egparse, trained by {_by(facts.author)}. It is "
+        f"distributed under the licence{many} {names or facts.licence}: of the data that it was "
         "trained on. The licence of the program, MIT, does not cover it."
     )
     for one in identifiers:
@@ -60,7 +60,9 @@ def _paragraphs(name: str, facts: CardMetadata) -> Iterator[str]:
             )
     yield "Sources"
     for source in facts.sources:
-        by = source.author or "The contributors whom the README of the source names."
+        by = source.author
+        if not by and source.licence.startswith("CC BY"):
+            by = "The contributors whom the README of the source names."
         lines = [source.name, f"  {source.address}", f"  Licence: {source.licence}"]
         yield "\n".join([*lines, *(_filled(one, "  ") for one in (source.release, by) if one)])
     yield _filled(
@@ -68,6 +70,11 @@ def _paragraphs(name: str, facts: CardMetadata) -> Iterator[str]:
         "lists of forms, affixes and labels that were derived from them, and of word classes "
         "fingerprints of words and paths."
     )
+
+
+def _by(author: str) -> str:
+    """An author within a sentence."""
+    return author.replace("The ", "the ", 1) if author else "its authors"
 
 
 def _filled(text: str, indent: str = "") -> str:

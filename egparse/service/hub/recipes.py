@@ -194,7 +194,7 @@ class Recipes:
             source = self.sources[key]
             yield DataSource(
                 name=self._title(key),
-                release=", ".join(dict.fromkeys(map(self._release, files))),
+                release="; ".join(self._releases(files)),
                 licence=source.licence,
                 address=source.address or _UD.format(key),
                 author=source.author,
@@ -204,10 +204,14 @@ class Recipes:
         named = set(recipe.classes)
         return named | {text for one in named & set(self.tables) for text in self.tables[one].texts}
 
-    def _release(self, name: str) -> str:
-        file = self.files[name]
-        commit = f", commit {file.commit}" if file.commit else ""
-        return f"{name}{commit}" + (f" ({file.made})" if file.made else "")
+    def _releases(self, names: list[str]) -> Iterator[str]:
+        """Files with their commits, and how they were made, together where these are the same."""
+        told: dict[str, list[str]] = {}
+        for name in names:
+            file = self.files[name]
+            commit = f", commit {file.commit}" if file.commit else ""
+            told.setdefault(commit + (f" ({file.made})" if file.made else ""), []).append(name)
+        return (f"{', '.join(files)}{more}" for more, files in told.items())
 
     @cached_property
     def unknown(self) -> list[str]:
