@@ -1,7 +1,7 @@
 """The shipped models predict what they always have predicted.
 
-The digests were made by egparse 0.2.0, of commit 0e45b4bd, which trained the models: a change of the
-code that changes a tag, a head or a label of the sample treebank shows here. A model that is
+The digests were made by egparse 0.2.0, of commit 0e45b4bd, which trained the models: a change of
+the code that changes a tag, a head or a label of the sample treebank shows here. A model that is
 trained anew has new digests.
 """
 
