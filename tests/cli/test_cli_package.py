@@ -54,7 +54,9 @@ def test_package_complains_in_one_line(trained: Trained, tmp_path: Path) -> None
     assert "facts of a model in TOML" in complaint(
         "package", trained.model, *out, "--facts", tmp_path / "no"
     )
-    assert "expected the path, the name or the language of a model" in complaint("package", "no_such_model", *out)
+    assert "expected the path, the name or the language of a model" in complaint(
+        "package", "no_such_model", *out
+    )
     (tmp_path / f"{NAME}-0.1.0").mkdir()
     assert "expected no such folder, or --force" in complaint("package", trained.model, *out)
     (tmp_path / "file").touch()
