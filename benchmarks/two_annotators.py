@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import egparse
-from egparse.sentences import MISSING, MISSING_HEAD, Sentence
+from egparse.sentences import Sentence
+from egparse.service.hub.ingredients import both_say
 
 KINDS = ("first", "agreed", "whole", "both", "dev")
 LAYERS = ["upos", "feats", "heads", "deprels"]
@@ -30,22 +31,12 @@ WITHOUT_TEXT: dict[str, Any] = dict.fromkeys(
 Pairs = Sequence[tuple[Sentence, Sentence]]
 
 
-def agreed(first: Sentence, second: Sentence) -> Sentence:
-    """The first sentence, blank where the second has another head or label."""
-    arcs = list(zip(first.heads, first.deprels, second.heads, second.deprels, strict=True))
-    heads = tuple(head if head == other else MISSING_HEAD for head, _, other, _ in arcs)
-    labels = tuple(
-        label if (head, label) == (other, its) else MISSING for head, label, other, its in arcs
-    )
-    return first.with_layers(heads=heads, deprels=labels)
-
-
 def chosen(kind: str, pairs: Pairs, dev: Sequence[Sentence]) -> list[Sentence]:
     """The sentences to learn from."""
     if kind == "dev":
         return list(dev)
     if kind == "agreed":
-        return [agreed(*pair) for pair in pairs]
+        return [*both_say(*zip(*pairs, strict=True))]
     if kind == "both":
         return [sentence for pair in pairs for sentence in pair]
     return [

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from egparse.classes.learning import Learned, LearningOptions, Merging, Pass
     from egparse.cli.annotating.inputs import InputFile
 
+_MIN_COUNT = 2  # times that a word occurs which gets a class, unless another number is asked for
+
 
 def classes(
     inputs: Annotated[list[Path], INPUTS],
     output: Path = Path("classes.tsv"),
     classes: Annotated[int, typer.Option(min=2)] = 1000,
-    min_count: Annotated[int, FROM_1] = 2,
+    min_count: Annotated[int, FROM_1] = _MIN_COUNT,
     most_types: Annotated[int | None, FROM_1] = None,
     iterations: Annotated[int, FROM_1] = 20,
     language: str | None = None,
@@ -119,9 +121,10 @@ def learn_table(inputs: Sequence[Path], output: Path, language: str, number: int
     from egparse.cli.workers import all_cores
 
     files = [(file, _format_of(file, InputFormat.AUTO)) for file in input_files(inputs)]
-    counts = _counted(files, TextOptions(language=language), False, say).pair_counts(2, None)
-    _say_counts(counts, files[0][0].label, 2, say)
-    learning = LearningOptions(classes=number, passes=20, threads=all_cores())
+    counted = _counted(files, TextOptions(language=language), False, say)
+    counts = counted.pair_counts(_MIN_COUNT, None)
+    _say_counts(counts, files[0][0].label, _MIN_COUNT, say)
+    learning = LearningOptions(classes=number, threads=all_cores())
     if _learn(counts, output, learning, say).interrupted:
         raise KeyboardInterrupt
 

@@ -111,7 +111,10 @@ def index_entries() -> Iterator[CatalogueEntry]:
             name, file = str(model["name"]), str(model["file"])
             if not could_be_name(name):
                 raise ValueError(f"a model of the name {name!r}")
-            place = file if is_remote(file) else f"{address.rpartition('/')[0]}/{file}"
+            beside = str(Path(address).parent / file)
+            if is_remote(address):
+                beside = f"{address.rpartition('/')[0]}/{file}"
+            place = file if is_remote(file) else beside
             remote = RemoteFile(f"{name}{SUFFIX}", place, str(model["sha256"]))
             language, licence = str(model["language"]), str(model["licence"])
             yield CatalogueEntry(name, MODEL, language, licence, str(model["version"]), (remote,))

@@ -68,9 +68,13 @@ def find_model(name_or_path: str | os.PathLike[str]) -> Path:
 
 def stored_model(name: str) -> StoredModel | None:
     """The stored model of a name, or else the first of a language, if there is one."""
-    known = [*stored_models()]
-    named = (stored for stored in known if stored.name == name)
-    return next(named, next((one for one in known if is_of_language(one.name, name)), None))
+    first = None
+    for stored in stored_models():  # packages are looked for only where no folder has the name
+        if stored.name == name:
+            return stored
+        if first is None and is_of_language(stored.name, name):
+            first = stored
+    return first
 
 
 def did_you_mean(name: str, known: list[str]) -> str:

@@ -168,6 +168,10 @@ def test_models_of_an_index_are_had_from_a_folder(
     assert done.stdout == f"{model}\n"
     assert "CC0-1.0: 1 file, checked against the SHA-256 of the catalogue" in done.stderr
     assert model.read_bytes() == (published / "xx_test.msgpack").read_bytes()
+    model.unlink()
+    monkeypatch.chdir(published)
+    monkeypatch.setenv("EGPARSE_INDEX", "index.json")
+    assert run("download", "xx_test").stdout == done.stdout
     (published / "xx_other.msgpack").write_bytes(b"other")
     assert "expected SHA-256" in complaint("download", "xx_other")
     (published / "index.json").write_text('{"models": [{"name": "../x"}]}', encoding="utf-8")
