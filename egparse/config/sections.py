@@ -7,7 +7,7 @@ given as a table of what differs from its defaults.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 from typing import Annotated, ClassVar, Literal
 
@@ -357,6 +357,11 @@ class TokeniserConfig(LearningConfig):
         "into words by spaCy's rules",
     )
     templates: Strings = setting(built_in.TOKENISER_TEMPLATES, "feature templates")
+    continuous_templates: Strings = setting(
+        built_in.CONTINUOUS_TEMPLATES,
+        "feature templates for text whose words follow each other without blanks",
+    )
+    continuous_c: Constant = setting(8.0, "regularisation constant C for such text")
     bigrams: bool = setting(True, "whether label bigrams have weights; false: places one by one")
     min_count: Count = setting(2, "attributes seen less often than this are left out")
     weight_threshold: NonNegative = setting(0.02, "weights smaller than this are not stored")
@@ -367,6 +372,12 @@ class TokeniserConfig(LearningConfig):
     )
     c: Constant = 2.0
     anneal_from: NonNegative = 6.0
+
+    @property
+    def of_continuous(self) -> TokeniserConfig:
+        """The settings for continuous text, whose templates and constant stand for the others."""
+        c, templates = self.continuous_c, self.continuous_templates
+        return replace(self, templates=templates, c=c, anneal_from=max(c, self.anneal_from))
 
 
 @dataclass(frozen=True, kw_only=True)

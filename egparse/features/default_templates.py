@@ -111,6 +111,18 @@ TOKENISER_TEMPLATES = (
 )  # fmt: skip
 """For the tokeniser, over the columns of ``egparse.text.tokeniser``."""
 
+CONTINUOUS_TEMPLATES = (
+    "bias", "gap[0]", "gap[1]", "lower[-2]", "lower[-1]", "lower[0]", "lower[1]",
+    "lower[-2]|lower[-1]", "lower[-1]|lower[0]", "lower[0]|lower[1]", "lower[-1]|lower[1]",
+    "lower[-2]|lower[-1]|lower[0]", "lower[-1]|lower[0]|lower[1]",
+    "script[-1]|script[0]|gap[0]", "script[-2]|script[-1]|script[0]",
+    "script[-1]|script[0]|script[1]", "script[-1]|lower[0]", "lower[-1]|script[0]",
+    "lower[-1]|script[0]|script[1]", "script[-2]|script[-1]|lower[0]", "around[0]",
+    "around[0]|lower[-1]", "around[0]|lower[0]", "around[0]|lower[-1]|lower[0]",
+    "before[0]|after[0]", "around[0]|before[0]|after[0]",
+)  # fmt: skip
+"""For text whose words follow each other without blanks, over the same columns."""
+
 EXPANDER_TEMPLATES = (
     "bias", "lower[0]", "shape[0]", "suffix[0]", "kind[0]", "lower[-1]", "lower[1]", "suffix[-1]",
     "suffix[1]", "kind[-1]", "kind[1]", "spaced[0]", "lower[-1]|lower[0]", "lower[0]|lower[1]",

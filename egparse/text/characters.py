@@ -4,10 +4,12 @@ is classified once, in Python, by its general category in Unicode.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -51,12 +53,13 @@ _PICTOGRAPHS = (range(0x2600, 0x27C0), range(0x1F000, 0x1FB00))  # blocks of sym
 
 class CharacterTables(NamedTuple):
     """By the code of a character: its kind, its lower case (of several characters the first one;
-    all digits are 0), and its traits, a sum of those above.
+    all digits are 0), its traits, a sum of those above, and a number for its script.
     """
 
     kinds: UInt8s
     small: UInt32s
     traits: UInt8s
+    scripts: UInt32s
 
 
 def as_codes(text: str) -> UInt32s:
@@ -84,23 +87,32 @@ def _ascii_tables() -> CharacterTables:  # of most texts
 
 def _tables(size: int, codes: Iterable[int]) -> CharacterTables:
     kinds, traits = np.zeros((2, size), dtype=np.uint8)
-    small = np.zeros(size, dtype=np.uint32)
+    small, scripts = np.zeros((2, size), dtype=np.uint32)
     for code in codes:
-        kinds[code], small[code], traits[code] = _character(code)
-    return CharacterTables(kinds, small, traits)
+        kinds[code], small[code], traits[code], scripts[code] = _character(code)
+    return CharacterTables(kinds, small, traits, scripts)
 
 
 @lru_cache(maxsize=1 << 14)
-def _character(code: int) -> tuple[int, int, int]:
-    """Kind, lower case and traits of a character."""
+def _character(code: int) -> tuple[int, int, int, int]:
+    """Kind, lower case, traits and script of a character."""
     character = chr(code)
     category = unicodedata.category(character)
-    traits = _traits(code, category)
+    traits, script = _traits(code, category), _script(character, category)
     for kind, members in _MEMBERS.items():
         if character in members:
-            return kind, code, traits
+            return kind, code, traits, script
     kind = _CATEGORIES.get(category, _GROUPS.get(category[0], OTHER))
-    return kind, ord("0") if category == "Nd" else ord(character.lower()[0]), traits
+    small = ord("0") if category == "Nd" else ord(character.lower()[0])
+    return kind, small, traits, script
+
+
+def _script(character: str, category: str) -> int:
+    """A number for the script of a letter or mark, which its name begins with (Unicode has scripts
+    of their own for most letters, but Python does not know them), and for the category of others.
+    """
+    name = unicodedata.name(character, "") if category[0] in "LM" else ""
+    return crc32((re.split("[ -]", name)[0] or category).encode("ascii"))
 
 
 def _traits(code: int, category: str) -> int:

@@ -150,7 +150,7 @@ def pieces_of_text(text: str, links: Links, whole_addresses: bool) -> Pieces:
 def pieces_of(codes: UInt32s, links: Links) -> Pieces:
     """The pieces of a text that is given by its code points."""
     tables = character_tables(codes)
-    kinds, _, traits = tables
+    kinds, _, traits, _ = tables
     if not links.emoji:
         traits = traits & ~np.uint8(EMOJI)
     n = len(codes)

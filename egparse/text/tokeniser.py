@@ -1,6 +1,11 @@
 """A tokeniser: which pieces of a text start tokens, by a linear-chain CRF over the places where
 training does not tell; its lexicon, and its columns.
 
+Where words stand between blanks a label says whether a token starts. In continuous text (Chinese,
+Japanese, Thai) it says too whether the token goes on after this piece, so that there are weights
+for the beginning, the middle and the end of words and for words of one character (Xue 2003,
+"Chinese word segmentation as character tagging", section 3.1).
+
 The lexicon holds the tokens of several pieces that training has seen, as hashes. In training each
 token is left out where it stands itself, so that the lexicon is as incomplete there as for new
 text.
@@ -17,6 +22,7 @@ from egparse.compilation import njit
 from egparse.features.hashing import mix, mix_character
 from egparse.features.index import KeyIndex, slot_of
 from egparse.features.tag_dictionary import all_labels
+from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns
 from egparse.layers import TOKENISER
@@ -40,21 +46,24 @@ from egparse.types import Floats, Ints, Longs, UInt8s, UInt32s, UInt64s
 
 TOKENISER_COLUMNS = (
     "lower", "shape", "suffix", "kind", "gap", "first", "last", "marks", "place", "before", "after",
-    "around",
+    "around", "script",
 )  # fmt: skip
 """Of each piece: ``lower``, ``shape``, ``suffix`` and ``kind`` as those of words for the splitter
 (``egparse.text.word_columns``), ``gap`` what stands before it: nothing, blanks, a paragraph's
 beginning. Of the run without blanks that it stands in: ``first`` and ``last`` its first
 and last piece, ``marks`` the set of its punctuation marks and symbols, ``place`` how many pieces
 the run has before and after it (up to 3). Of the place before it: known tokens of several pieces
-that end there (``before``), start there (``after``) or span it (``around``).
+that end there (``before``), start there (``after``) or span it (``around``). ``script`` is the
+script of the first character, or its category.
 """
 
 _LOWER, _SHAPE, _SUFFIX, _KIND, _GAP, _FIRST, _LAST, _MARKS, _PLACE = range(9)
-_BEFORE, _AFTER, _AROUND = range(9, 12)
+_BEFORE, _AFTER, _AROUND, _SCRIPT = range(9, 13)
 
-N_LABELS = 2
-"""1: a token starts here; 0: it does not."""
+STARTS, GOES_ON = 1, 2
+"""A label is a sum of these: a token starts here; it goes on after this piece (in continuous text
+alone).
+"""
 
 STORED_TOKENISER = Record(
     {
@@ -64,8 +73,9 @@ STORED_TOKENISER = Record(
         "blank": Array("uint8", (N_KINDS, N_KINDS), below=ALWAYS + 1),
         "lexicon": Packed(("uint64",), "tokens", takes=16),
         "emoji": FLAG,
+        "continuous": FLAG,
     },
-    absent={"emoji": False},
+    absent={"emoji": False, "continuous": False},
 )
 """A tokeniser in a model file; without a model all links are settled."""
 
@@ -116,17 +126,31 @@ class Lexicon:
         return cls(KeyIndex(keys), counts.astype(np.int32))
 
 
+def n_labels(continuous: bool) -> int:
+    """The number of labels."""
+    return 4 if continuous else 2
+
+
+def labels_of(starts_token: UInt8s, continuous: bool) -> Ints:
+    """The labels of pieces, (pieces,), of which ``starts_token`` is 1 where a token starts."""
+    labels = starts_token.astype(np.int32) * STARTS
+    if continuous:
+        labels[:-1] += (1 - starts_token[1:].astype(np.int32)) * GOES_ON
+    return labels
+
+
 def tokeniser_columns(pieces: Pieces, lexicon: Lexicon, starts_token: UInt8s = NO_GOLD) -> Ints:
     """Values of shape (pieces, columns). With ``starts_token``, (pieces,), which is 1 where a token
     starts, the lexicon does not know a token where it stands.
     """
     codes, bounds, gaps, links = pieces.codes, pieces.bounds, pieces.gaps, pieces.links
-    kinds, small, _ = pieces.tables
+    kinds, small, _, scripts = pieces.tables
     values = np.empty((len(pieces), len(TOKENISER_COLUMNS)), dtype=np.int32)
     observe_forms(codes, bounds, kinds, small, values)
     _observe_runs(codes, bounds, gaps, kinds, values)
     slots, counts = lexicon.index.slots, lexicon.counts
     _mark(codes, bounds, gaps, links, small, slots, counts, starts_token, values)
+    values[:, _SCRIPT] = FIRST_VALUE + scripts[pieces.first_codes] % (MAX_VALUE - FIRST_VALUE)
     return values
 
 
@@ -134,12 +158,13 @@ def tokeniser_columns(pieces: Pieces, lexicon: Lexicon, starts_token: UInt8s = N
 class Tokeniser(SequencePredictor):
     """A CRF over places between pieces (``egparse.text.pieces``), None where no link is open;
     immutable, so that threads may share it. With ``whole_addresses`` addresses of web pages and of
-    mail are tokens.
+    mail are tokens; the text is ``continuous`` where words follow each other without blanks.
     """
 
     links: Links
     lexicon: Lexicon
     whole_addresses: bool = True
+    continuous: bool = False
 
     name = TOKENISER
     layers: ClassVar[tuple[str, ...]] = ()  # of words
@@ -161,9 +186,10 @@ class Tokeniser(SequencePredictor):
         rows = np.flatnonzero(pieces.links == OPEN)
         if len(rows):
             assert self.model is not None
-            values, candidates = self.columns(pieces), all_labels(len(rows), N_LABELS)
+            values, candidates = self.columns(pieces), all_labels(len(rows), self.model.n_labels)
             scores = self.model.scores_at(rows, values, pieces.paragraphs, candidates)
-            starts[rows] = self.model.choose(scores, chains_of(rows), candidates) == 1
+            labels = self.model.choose(scores, chains_of(rows), candidates)
+            starts[rows] = labels & STARTS != 0
         first = np.flatnonzero(starts)
         last = np.append(first[1:], len(pieces)) - 1 if len(first) else first
         return Tokens(pieces.begins[first], pieces.ends[last])
@@ -178,10 +204,11 @@ class Tokeniser(SequencePredictor):
         """
         assert self.model is not None
         rows = np.flatnonzero(pieces.links == OPEN)
-        candidates = all_labels(len(rows), N_LABELS)
+        candidates = all_labels(len(rows), self.model.n_labels)
         scores = self.model.scores_at(rows, values, pieces.paragraphs, candidates)
-        starts = np.ones(len(rows), dtype=np.int32)
-        return self.model.probabilities(scores, chains_of(rows), candidates, starts)
+        starts = np.full(len(rows), STARTS, dtype=np.int32)
+        kinds = np.arange(self.model.n_labels, dtype=np.int32) & STARTS
+        return self.model.probabilities(scores, chains_of(rows), candidates, starts, kinds)
 
     def to_payload(self) -> dict[str, Any]:
         """Plain data for the model file."""
@@ -192,6 +219,7 @@ class Tokeniser(SequencePredictor):
             "blank": self.links.blank,
             "lexicon": compress_array(self.lexicon.index.keys),
             "emoji": self.links.emoji,
+            "continuous": self.continuous,
         }
 
     @classmethod
@@ -209,14 +237,15 @@ class Tokeniser(SequencePredictor):
         fits = (keys > 0).all() and (keys < 1 << 32).all() and (keys[1:] > keys[:-1]).all()
         stored.require(bool(fits), "lexicon", "ascending numbers of 32 bits, not 0", "others")
         stored.require(index.is_spread(), "lexicon", "hashes of tokens", "some that collide")
+        continuous = read["continuous"]
         model = read["model"] and SequenceModel.from_payload(
-            read["model"], TOKENISER_COLUMNS, N_LABELS
+            read["model"], TOKENISER_COLUMNS, n_labels(continuous)
         )
         links = Links(read["close"].copy(), read["blank"].copy(), read["emoji"])
         decides = model is not None or not links.decide
         stored.require(decides, "model", "one that decides where links are open", "none")
         lexicon = Lexicon(index, np.zeros(0, dtype=np.int32))
-        return cls(model, links, lexicon, read["addresses"])
+        return cls(model, links, lexicon, read["addresses"], continuous)
 
 
 @njit

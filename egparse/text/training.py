@@ -41,7 +41,15 @@ from egparse.text.pieces import (
     pieces_of_text,
 )
 from egparse.text.splitter import N_LABELS, Splitter
-from egparse.text.tokeniser import TOKENISER_COLUMNS, Lexicon, Tokeniser, Tokens, tokeniser_columns
+from egparse.text.tokeniser import (
+    TOKENISER_COLUMNS,
+    Lexicon,
+    Tokeniser,
+    Tokens,
+    labels_of,
+    n_labels,
+    tokeniser_columns,
+)
 from egparse.text.treebank_text import (
     RunningText,
     SplitParagraph,
@@ -51,6 +59,7 @@ from egparse.text.treebank_text import (
     joined,
     paragraphs_of,
     pieces_of,
+    running_text,
 )
 from egparse.text.word_columns import (
     EXPANDER_COLUMNS,
@@ -74,6 +83,15 @@ class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
     name = TOKENISER
     learns = "label sequences"
 
+    @classmethod
+    def of(
+        cls, train: Sequence[Sentence], dev: Sequence[Sentence], config: TokeniserConfig, seed: int
+    ) -> TokeniserTask:
+        """The task for the text of two parts, by the settings for its kind of text."""
+        text = running_text(train)
+        settings = config.of_continuous if text.is_continuous else config
+        return cls(text, running_text(dev), config=settings, seed=seed)
+
     @cached_property
     def _learned(self) -> tuple[Tokeniser, Pieces, UInt8s]:
         """The tokeniser without its CRF, the pieces of the text, and 1 where a token starts."""
@@ -82,7 +100,8 @@ class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
         whole = addresses_are_tokens(text, starts, ends)
         pieces = pieces_of_text(text, links, whole)
         gold = gold_starts(pieces, self.train)
-        return Tokeniser(None, links, Lexicon.of(pieces, gold), whole), pieces, gold
+        lexicon = Lexicon.of(pieces, gold)
+        return Tokeniser(None, links, lexicon, whole, self.train.is_continuous), pieces, gold
 
     def without_model(self) -> Tokeniser | None:
         """The tokeniser, if the text leaves nothing to decide; else None."""
@@ -95,13 +114,13 @@ class TokeniserTask(SequenceTask[Tokeniser, TokeniserConfig]):
         """Pieces of text whose links are open."""
         tokeniser, pieces, gold = self._learned
         chosen = pieces.links == OPEN
-        rows = np.flatnonzero(chosen)
+        rows, labels = np.flatnonzero(chosen), n_labels(tokeniser.continuous)
         examples = SequenceExamples(
             tokeniser_columns(pieces, tokeniser.lexicon, gold),
             pieces.paragraphs,
-            gold[rows].astype(np.int32),
-            all_labels(len(rows), N_LABELS),
-            N_LABELS,
+            labels_of(gold, tokeniser.continuous)[rows],
+            all_labels(len(rows), labels),
+            labels,
             chosen=chosen,
             chains=chains_of(rows),
         )

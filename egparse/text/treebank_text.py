@@ -129,6 +129,11 @@ class RunningText(NamedTuple):
     sentences: Longs
     left_out: int
 
+    @property
+    def is_continuous(self) -> bool:
+        """Whether most tokens follow the one before without a blank, as in Chinese."""
+        return 2 * int((self.starts[1:] == self.ends[:-1]).sum()) > len(self.starts)
+
 
 def running_text(sentences: Sequence[Sentence]) -> RunningText:
     """The text of sentences, with a blank line between paragraphs, as CoNLL 2018 made its raw text.

@@ -115,7 +115,7 @@ def paragraph_columns(
     ends = np.zeros(len(forms) + 1, dtype=np.int64)
     np.cumsum(list(map(len, forms)), out=ends[1:])
     codes = as_codes("".join(forms))
-    kinds, small, _ = character_tables(codes)
+    kinds, small, *_ = character_tables(codes)
     values = np.zeros((len(forms), len(SPLITTER_COLUMNS)), dtype=np.int32)
     observe_forms(codes, ends, kinds, small, values)
     if spacing:

@@ -131,8 +131,10 @@ def _check_templates(config: TrainConfig) -> None:
         if isinstance(settings, WordLabelConfig):
             _check(section, "templates", settings, n_tables, known, compile_templates)
         elif isinstance(settings, TokeniserConfig | ExpanderConfig):
-            with _named(f"{section}.templates"):
-                compile_templates(settings.templates, known(()))
+            names = [name for name in vars(settings) if name.endswith("templates")]
+            for name in names:
+                with _named(f"{section}.{name}"):
+                    compile_templates(getattr(settings, name), known(()))
 
     def arcs(texts: Sequence[str], names: Sequence[str]) -> object:
         return compile_arc_templates(texts, names, BETWEEN)

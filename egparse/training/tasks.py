@@ -43,7 +43,6 @@ from egparse.sequences.training import (
     combinations_of,
 )
 from egparse.text.training import ExpanderTask, SplitterTask, TokeniserTask
-from egparse.text.treebank_text import running_text
 from egparse.training.columns import named_columns
 from egparse.training.corpus import Corpus
 
@@ -138,8 +137,7 @@ def _tokeniser(scene: Scene) -> TokeniserTask | None:
     corpus, config = scene.corpus, scene.config
     if TOKENISER not in corpus.text:
         return None
-    texts = running_text(corpus.train), running_text(corpus.dev)
-    return TokeniserTask(*texts, config=config.tokeniser, seed=config.seed)
+    return TokeniserTask.of(corpus.train, corpus.dev, config.tokeniser, config.seed)
 
 
 def _splitter(scene: Scene) -> SplitterTask | None:

@@ -13,14 +13,13 @@ from egparse.fitting.task import fit
 from egparse.sentences import SPACES_BEFORE, Sentence, blanks_after, unescaped
 from egparse.text.tokeniser import Tokeniser
 from egparse.text.training import TokeniserTask
-from egparse.text.treebank_text import running_text
 
 
 @cache
 def small_tokeniser() -> Tokeniser:
     """Trained on the sample treebank."""
-    texts = running_text(sample("train")), running_text(sample("dev"))
-    return fit(TokeniserTask(*texts, config=TokeniserConfig(), seed=1), silent).predictor
+    task = TokeniserTask.of(sample("train"), sample("dev"), TokeniserConfig(), 1)
+    return fit(task, silent).predictor
 
 
 def text_of(sentences: Iterable[Sentence]) -> str:

@@ -26,7 +26,7 @@ from egparse.io.conllu import read_conllu
 from egparse.io.corpus import read_corpus
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.storage.schema import Misfit, Stored
+from egparse.storage.schema import Allowance, Misfit, Stored
 from egparse.text.characters import as_codes
 from egparse.text.pieces import EVERYWHERE, OPEN, pieces_of
 from egparse.text.tokeniser import (
@@ -35,6 +35,7 @@ from egparse.text.tokeniser import (
     TOKENISER_COLUMNS,
     Lexicon,
     Tokeniser,
+    labels_of,
     tokeniser_columns,
 )
 from egparse.text.training import TokeniserTask, score_tokens
@@ -65,8 +66,7 @@ def drawn(rng: random.Random, words: list[str], misc: str, end: str, count: int)
 
 
 def task_of(train_part: Sequence[Sentence], dev: Sequence[Sentence]) -> TokeniserTask:
-    texts = running_text(train_part), running_text(dev)
-    return TokeniserTask(*texts, config=TokeniserConfig(), seed=1)
+    return TokeniserTask.of(train_part, dev, TokeniserConfig(), 1)
 
 
 def learned(train_part: Sequence[Sentence], dev: Sequence[Sentence]) -> Tokeniser:
@@ -131,6 +131,13 @@ def test_text_without_blanks() -> None:
     assert " " not in gold.text
     tokeniser = learned(drawn(rng, words, "SpaceAfter=No", "。", 400), dev)
     assert score_tokens(gold, tokeniser.tokens(gold.text)).f1 > 97
+    assert tokeniser.continuous
+    loaded = Tokeniser.from_payload(Stored(tokeniser.to_payload(), "tokeniser", Allowance(10**7)))
+    assert tokens_in(gold.text, loaded) == tokens_in(gold.text, tokeniser)
+    # that a token starts has the probability of both labels that say so
+    chances = loaded.probabilities(pieces := loaded.pieces(gold.text), loaded.columns(pieces))
+    starts = np.isin(pieces.begins[pieces.links == OPEN], loaded.tokens(gold.text).starts)
+    assert np.mean((chances > 0.5) == starts) > 0.99
 
 
 def test_tokens_with_blanks_inside_and_decimals() -> None:
@@ -178,7 +185,7 @@ def test_the_lexicon_knows_tokens_but_where_they_stand(drawn: list[tuple[str, bo
     counts = Counter(string(span) for span in spans if 2 <= len(span) <= LONGEST)
     for gold in (starts, NO_GOLD):
         values = tokeniser_columns(pieces, lexicon, gold).T
-        before, after, around = values[TOKENISER_COLUMNS.index("before") :]
+        before, after, around, _ = values[TOKENISER_COLUMNS.index("before") :]
         known = [
             range(a, b)
             for a in range(len(pieces))
@@ -282,6 +289,16 @@ def test_words_of_several_syllables() -> None:
     assert score_tokens(gold, found).f1 > 95
 
 
+@pytest.mark.parametrize(
+    ("continuous", "labels"), [(False, [1, 0, 0, 1, 1]), (True, [3, 2, 0, 1, 1])]
+)
+def test_labels_say_where_tokens_start_and_whether_they_go_on(
+    continuous: bool, labels: list[int]
+) -> None:
+    starts = np.array([1, 0, 0, 1, 1], dtype=np.uint8)
+    assert labels_of(starts, continuous).tolist() == labels
+
+
 def test_a_learner_that_learns_no_sequences_is_refused() -> None:
     with pytest.raises(ConfigError, match=r"tokeniser.learner: expected one that learns label"):
         train(sample("train")[:40], None, quick("tokeniser.learner=gis"))
@@ -299,11 +316,11 @@ def test_a_learner_that_learns_no_sequences_is_refused() -> None:
         ("blank", np.zeros((2, 2), dtype=np.uint8), "blank"),
         ("addresses", "yes", "addresses"),
         ("model", None, "model"),
+        ("continuous", True, "model"),
     ],
 )
 def test_faulty_content_is_refused(field: str, value: object, message: str) -> None:
     from egparse.storage.arrays import compress_array
-    from egparse.storage.schema import Allowance
 
     payload = small_tokeniser().to_payload()
     if field == "lexicon":

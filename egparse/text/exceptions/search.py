@@ -172,7 +172,7 @@ class TextSearch:
     def matches(self, text: str) -> list[Match]:
         """The exceptions in a text, in order; they do not overlap."""
         codes = as_codes(text)
-        kinds, _, traits = character_tables(codes)
+        kinds, _, traits, _ = character_tables(codes)
         word = kinds <= DIGIT
         for first, end in _NO_WORDS:
             word[first:end] = False
