@@ -95,9 +95,9 @@ def table(folder: Path) -> str:
             name = theirs_at.name.removesuffix(".udpipe.json")
             ours = json.loads(theirs_at.with_name(f"{name}.json").read_text(encoding="utf-8"))
             theirs = json.loads(theirs_at.read_text(encoding="utf-8"))
-            cells = []
+            cells, segments = [], ours[part]["segmentation"] or {}
             for metric in metrics:
-                one, other = ours[part].get(metric), theirs[part][metric]
+                one, other = (ours[part] | segments).get(metric), theirs[part][metric]
                 cells.append("-" if one is None else f"{one:.2f} / {other:.2f}")
                 if one is not None and one < other:
                     behind.append(f"{name}, {what}, {metric}: {one:.2f} / {other:.2f}")

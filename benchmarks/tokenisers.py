@@ -66,7 +66,7 @@ def of_udpipe(learned: Sentences, held_out: Sentences, folder: Path) -> Callable
 
     def tokens(text: str) -> Tokens:
         target = folder / "annotated.conllu"
-        annotate(model, text, target, model)
+        annotate(None, text, target, model)
         found = running_text(list(read_corpus(target)))
         return Tokens(found.starts, found.ends)
 

@@ -65,15 +65,17 @@ def train(options: argparse.Namespace, path: Path, *parts: str) -> None:
     print(f"training {time.process_time() - begun:.0f} CPU s, {len(model) / 1e6:.1f} MB")
 
 
-def annotate(model: Path, text: str, target: Path, tokeniser: Path | None = None) -> float:
-    """Annotate the words of a corpus, or raw text by a tokeniser, into a file; returns the CPU
-    seconds, reading and writing included and loading the model not.
+def annotate(model: Path | None, text: str, target: Path, tokeniser: Path | None = None) -> float:
+    """Annotate the words of a corpus, or raw text by a tokeniser, into a file (without a model its
+    tokens alone); returns the CPU seconds, reading and writing included and loading not.
     """
     module = udpipe()
     default, nothing = module.Pipeline.DEFAULT, module.Pipeline.NONE
-    loaded = [(module.Model.load(str(model)), "conllu", default, default)]
+    loaded = []
     if tokeniser is not None:
-        loaded.insert(0, (module.Model.load(str(tokeniser)), "tokenize", nothing, nothing))
+        loaded.append((module.Model.load(str(tokeniser)), "tokenize", nothing, nothing))
+    if model is not None:
+        loaded.append((module.Model.load(str(model)), "conllu", default, default))
     begun, error = time.process_time(), module.ProcessingError()
     for each in loaded:
         text = module.Pipeline(*each, "conllu").process(text, error)
