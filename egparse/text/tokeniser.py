@@ -4,7 +4,7 @@ training does not tell; its lexicon, and its columns.
 Where words stand between blanks a label says whether a token starts. In continuous text (Chinese,
 Japanese, Thai) it says too whether the token goes on after this piece, so that there are weights
 for the beginning, the middle and the end of words and for words of one character (Xue 2003,
-"Chinese word segmentation as character tagging", section 3.1).
+"Chinese word segmentation as character tagging").
 
 The lexicon holds the tokens of several pieces that training has seen, as hashes. In training each
 token is left out where it stands itself, so that the lexicon is as incomplete there as for new
