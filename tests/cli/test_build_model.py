@@ -53,7 +53,7 @@ limits = ["For tests."]
 {layers}
 {settings}
 [models.pair]
-language = "en"
+language = "mt"
 train = ["{TEST}"]
 agreed = [["{TRAIN}", "twice.conllu"]]
 {layers}

@@ -129,6 +129,7 @@ def _train(
     known: Recipes, name: str, classes: Sequence[str], read: Ingredients, quiet: bool, tell: Say
 ) -> Trained:
     from egparse.config.reading import read_config
+    from egparse.text.rules import NEUTRAL, languages
     from egparse.training.run import train
 
     recipe = known.models[name]
@@ -138,7 +139,8 @@ def _train(
         "licences": [licence for _, licence in sources],
         "sources": [source for source, _ in sources],
     }
-    settings = {"language": recipe.language, **recipe.settings}
+    language = recipe.language if recipe.language in languages() else NEUTRAL
+    settings = {"language": language, **recipe.settings}
     config = read_config(settings | ({"classes": of_classes} if classes else {}), name)
     announce_compilation(tell)
     with interruptible(), progress.shown(quiet) as standings:
