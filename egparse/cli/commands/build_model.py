@@ -129,7 +129,8 @@ def _train(
     known: Recipes, name: str, classes: Sequence[str], read: Ingredients, quiet: bool, tell: Say
 ) -> Trained:
     from egparse.config.reading import read_config
-    from egparse.text.rules import NEUTRAL, languages
+    from egparse.io.spacy_rules import NEUTRAL
+    from egparse.text.rules import languages
     from egparse.training.run import train
 
     recipe = known.models[name]
