@@ -14,15 +14,13 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
-import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 from udpipe import annotate, train, udpipe
 
-from egparse.config.sections import TokeniserConfig
+from egparse.config.reading import load_config
 from egparse.evaluation.scores import Score
 from egparse.fitting.progress import silent
 from egparse.fitting.task import fit
@@ -45,9 +43,7 @@ def of_egparse(
     options: argparse.Namespace, learned: Sentences, held_out: Sentences
 ) -> Callable[[str], Tokens]:
     """Train our tokeniser; what annotates a text."""
-    values = tomllib.loads("\n".join(options.set))
-    values = {key: tuple(one) if isinstance(one, list) else one for key, one in values.items()}
-    config = replace(TokeniserConfig(), **values)
+    config = load_config(None, [f"tokeniser.{one}" for one in options.set]).tokeniser
     if options.between_blanks:
         texts = BetweenBlanks(*running_text(learned)), running_text(held_out)
         task = TokeniserTask(*texts, config=config, seed=1)
