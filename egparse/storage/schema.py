@@ -416,7 +416,7 @@ class Packed:
     def read(self, stored: Stored, sizes: Sizes) -> npt.NDArray[Any]:
         """The array, decompressed, read-only."""
         parts = Record(
-            {"deflated": _BYTES, "type": choice(self.types), "count": Integer(0, MAX_BYTES)}
+            {"planes": _BYTES, "type": choice(self.types), "count": Integer(0, MAX_BYTES)}
         ).read(stored, {})
         _agree(stored, self.size, parts["count"], sizes)
         stored.spend(parts["count"] * self.takes)

@@ -80,7 +80,7 @@ def _array(value: object) -> msgpack.ExtType:
 def places_of(tree: Any, path: tuple[str | int, ...] = ()) -> Iterator[Place]:
     """All places of a tree, of long lists the first three and the last."""
     yield Place(path)
-    if isinstance(tree, dict) and "deflated" not in tree:
+    if isinstance(tree, dict) and not _compressed_in(tree):
         for key in tree:
             yield from places_of(tree[key], (*path, key))
     elif isinstance(tree, dict):
@@ -192,18 +192,18 @@ def _changes_of_bytes(value: bytes, generator: random.Random) -> Iterator[Change
 
 
 def _changes_of_map(value: Tree, generator: random.Random) -> Iterator[Change]:
-    if "deflated" in value:
+    if key := _compressed_in(value):
         try:
-            plain = _plain(value)
+            plain = plain_of(value)
         except (TypeError, ValueError, zlib.error):  # after an earlier change of a part of it
             plain = np.zeros(7, dtype=np.uint8)
         for _ in range(4):
             name, change = generator.choice(list(_changes_of_array(plain, generator)))
             yield name, lambda change=change: _packed(value, change())  # type: ignore[misc]
-        stored = value["deflated"] if isinstance(value["deflated"], bytes) else b""
+        stored = value[key] if isinstance(value[key], bytes) else b""
         more = generator.choice((b"j", b"junk", bytes(CHUNK), stored))
-        yield f"{len(more)} bytes after it", lambda: {**value, "deflated": stored + more}
-        yield "in two streams", lambda: {**value, "deflated": _in_two(stored)}
+        yield f"{len(more)} bytes after it", lambda: {**value, key: stored + more}
+        yield "in two streams", lambda: {**value, key: _in_two(stored)}
         size = generator.choice((0, 1)) + generator.choice((0, CHUNK - 1, CHUNK, 2 * CHUNK))
         level = generator.choice((0, 1, 9))
         yield (
@@ -221,6 +221,11 @@ def _changes_of_map(value: Tree, generator: random.Random) -> Iterator[Change]:
         yield f"{one} and {two} swapped", lambda: {**value, one: value[two], two: value[one]}
 
 
+def _compressed_in(value: Tree) -> str:
+    """The field with the compressed bytes of an array or a table of weights; empty without any."""
+    return next((key for key in ("planes", "deflated") if key in value), "")
+
+
 def _in_two(stored: bytes) -> bytes:
     """The same bytes, of which the last one is in another compressed stream."""
     content = zlib.decompress(stored)
@@ -230,7 +235,7 @@ def _in_two(stored: bytes) -> bytes:
 def _resized(value: Tree, plain: np.ndarray[Any, Any], size: int, level: int) -> Tree:
     """So many elements, at the borders of what is decompressed at a time; an empty array stays."""
     array = np.resize(plain, size)
-    return {"deflated": zlib.compress(array.tobytes(), level), "count": size}
+    return {_compressed_in(value): zlib.compress(planes_of(array), level), "count": size}
 
 
 def _bomb(value: Tree, count: int) -> Tree:
@@ -240,18 +245,25 @@ def _bomb(value: Tree, count: int) -> Tree:
     total = count * itemsize
     parts = [packer.compress(zeros) for _ in range(total >> 20)]
     parts += [packer.compress(bytes(total & (1 << 20) - 1)), packer.flush()]
-    return {"deflated": b"".join(parts), "count": count}
+    return {_compressed_in(value): b"".join(parts), "count": count}
 
 
-def _plain(value: Tree) -> np.ndarray[Any, Any]:
-    dtype = value.get("type", "uint8")
-    return np.frombuffer(zlib.decompress(value["deflated"]), dtype=dtype)
+def plain_of(value: Tree) -> np.ndarray[Any, Any]:
+    """A compressed array, or the bytes of a table of weights."""
+    dtype = np.dtype(value.get("type", "int8"))  # tables of weights are of bytes
+    content = zlib.decompress(value[_compressed_in(value)])
+    return np.frombuffer(content, np.uint8).reshape(dtype.itemsize, -1).T.copy().view(dtype)[:, 0]
+
+
+def planes_of(array: np.ndarray[Any, Any]) -> bytes:
+    """The lowest byte of each element, then the next of each, and so on."""
+    return np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.itemsize).T.tobytes()
 
 
 def _packed(value: Tree, array: np.ndarray[Any, Any]) -> Tree:
     """As ``value``, with another array; the type may then not be one that files hold."""
     flat = array.reshape(-1)
-    stored = {"deflated": zlib.compress(flat.tobytes(), 1), "count": len(flat)}
+    stored = {_compressed_in(value): zlib.compress(planes_of(flat), 1), "count": len(flat)}
     return {**value, **stored, **({"type": flat.dtype.name} if "type" in value else {})}
 
 

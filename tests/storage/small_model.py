@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from storage.mutations import copy_of
+from storage.mutations import copy_of, planes_of
 from text.small_tokeniser import small_tokeniser
 
 from egparse.classes.tables import ClassTable, PackedTable
@@ -63,13 +63,7 @@ def _small_model() -> tuple[dict[str, Any], dict[str, Any]]:
     return read_model(SMALL)
 
 
-def plain(stored: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """A compressed array."""
-    dtype = stored.get("type", "int8")  # tables of weights are of bytes
-    return np.frombuffer(zlib.decompress(stored["deflated"]), dtype=dtype)
-
-
 def packed(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     """A compressed array as it is stored."""
-    stored = zlib.compress(array.tobytes())
-    return {"deflated": stored, "type": array.dtype.name, "count": len(array)}
+    stored = zlib.compress(planes_of(array))
+    return {"planes": stored, "type": array.dtype.name, "count": len(array)}

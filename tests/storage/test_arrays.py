@@ -91,7 +91,7 @@ def test_numbers_that_do_not_fit_are_refused(lists: dict[str, list[int]]) -> Non
         ({"count": 4}, "expected 32 bytes"),
         ({"count": -1}, "expected at most"),
         ({"count": MAX_BYTES}, "expected at most"),
-        ({"deflated": b"no"}, "expected compressed bytes"),
+        ({"planes": b"no"}, "expected compressed bytes"),
     ],
 )
 def test_what_is_no_array_is_refused(change: dict[str, object], complaint: str) -> None:
@@ -100,7 +100,7 @@ def test_what_is_no_array_is_refused(change: dict[str, object], complaint: str) 
 
 
 def test_a_bomb_takes_no_more_than_it_claims() -> None:
-    bomb = {"deflated": zlib.compress(bytes(100_000_000), 9), "type": "uint8", "count": 1000}
+    bomb = {"planes": zlib.compress(bytes(100_000_000), 9), "type": "uint8", "count": 1000}
     tracemalloc.start()
     with pytest.raises(ValueError, match="expected 1000 bytes"):
         decompress_array(bomb)
@@ -120,6 +120,19 @@ def test_bytes_come_in_pieces_and_nothing_follows_them(size: int, level: int) ->
         for data in wrong:
             with pytest.raises(ValueError, match="got another end"):
                 list(islice(_pieces(data), size + 10))  # none of them goes on for ever
+
+
+def test_integers_of_several_bytes_are_stored_lowest_bytes_first() -> None:
+    array = np.array([1, 2**40 + 2, 3], dtype=np.uint64)
+    planes = zlib.decompress(compress_array(array)["planes"])
+    assert planes == bytes([1, 2, 3, *[0] * 12, 0, 1, 0, *[0] * 6])
+    np.testing.assert_array_equal(decompress_array(compress_array(array)), array)
+
+
+def test_bytes_that_repeat_by_chance_are_not_searched_for_repetitions() -> None:
+    chance = np.random.default_rng(0).binomial(8, 0.1, 50_000).astype(np.uint8)
+    for array, ratio in ((chance, 0.9), (np.tile(chance[:1000], 50), 0.05)):
+        assert len(compress_array(array)["planes"]) < ratio * len(zlib.compress(chance.tobytes()))
 
 
 # --- weights of rows ------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from sample_treebank import quick_joint_model
-from storage.mutations import Mutant, copy_of
-from storage.small_model import packed, plain
+from storage.mutations import Mutant, copy_of, plain_of
+from storage.small_model import packed
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
@@ -86,7 +86,7 @@ def sizes() -> Sizes:
 def beyond(dictionary: list[Any]) -> list[Any]:
     """A dictionary of combinations that there are not."""
     forms, suffixes = dictionary
-    numbers = plain(forms["numbers"]) + np.uint16(sizes().combinations)
+    numbers = plain_of(forms["numbers"]) + np.uint16(sizes().combinations)
     return [forms | {"numbers": packed(numbers)}, suffixes]
 
 
@@ -136,7 +136,7 @@ def beyond(dictionary: list[Any]) -> list[Any]:
         ),
         (
             "tagger.model.row_labels",
-            lambda own: packed(np.full_like(plain(own), sizes().parts)),
+            lambda own: packed(np.full_like(plain_of(own), sizes().parts)),
             "tagger.model.row_labels: expected numbers from 0 to ",
         ),
         ("tagger.dictionary", beyond, "tagger.dictionary.0.numbers: expected numbers from 0 to "),

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from storage.mutations import Mutant
-from storage.small_model import packed, plain, small_model
+from storage.mutations import Mutant, plain_of
+from storage.small_model import packed, small_model
 
 from egparse.errors import ModelFileError
 from egparse.pipeline.model import Model
@@ -54,7 +54,7 @@ def test_the_small_model_loads(tmp_path: Path) -> None:
 
 def with_(change: Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]) -> Change:
     """A change of a compressed array, whose count stays right."""
-    return lambda stored, _: packed(change(plain(stored)))
+    return lambda stored, _: packed(change(plain_of(stored)))
 
 
 def coarse_with(part: str, change: Callable[[Any], Any]) -> Change:
@@ -124,7 +124,7 @@ UPOS = "taggers.upos.model"
         ),
         (
             f"{UPOS}.row_weights",
-            coarse_with("numbers", lambda stored: packed(plain(stored)[1:])),
+            coarse_with("numbers", lambda stored: packed(plain_of(stored)[1:])),
             "taggers.upos.model.row_weights.numbers: expected 10609 weights, got 10608",
         ),
         (f"{UPOS}.keys", with_(lambda array: array[::-1].copy()), "ascending keys, got others"),
@@ -322,7 +322,7 @@ def test_keys_of_unknown_values_are_described(tmp_path: Path) -> None:
     """Reading such a file is harmless, and so is showing it."""
     header, payload = small_model()
     spans = payload["taggers"]["spans"]["model"]
-    keys = plain(spans["keys"]).copy()
+    keys = plain_of(spans["keys"]).copy()
     keys |= np.uint64((1 << 57) - 1)
     spans["keys"] = packed(np.unique(keys))
     count = len(np.unique(keys))
@@ -354,9 +354,9 @@ def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path:
 def test_compressed_content_ends_where_it_says(
     tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
-    for field in (f"{UPOS}.keys", "parser.weights"):
+    for field, key in ((f"{UPOS}.keys", "planes"), ("parser.weights", "deflated")):
         text = fault_of(
-            tmp_path, field, lambda stored, _: {**stored, "deflated": change(stored["deflated"])}
+            tmp_path, field, lambda stored, _, key=key: {**stored, key: change(stored[key])}
         )
         assert text.startswith(f"{field}: expected ")
 
