@@ -47,6 +47,7 @@ WAYS = {
     ),
     "more candidates": ("morphology.dictionary_size=40", "morphology.frequent=400"),
     "C = 0.25": ("morphology.c=0.25",),
+    "C = 1": ("morphology.c=1",),
 }
 """Name -> settings."""
 
