@@ -14,6 +14,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import tomllib
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,11 +79,17 @@ def _extent() -> str:
 
 
 class KernelBuildHook(BuildHookInterface[Any]):
-    """Compiles the kernels and puts them into the wheel."""
+    """Compiles the kernels and puts them into the wheel, and with them the models that
+    ``models/recipes.toml`` names for it; the others are downloaded.
+    """
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile before the wheel is put together; ``version`` is "editable" or "standard"."""
-        if version == "editable" or _extent() == "none":
+        if version == "editable":
+            return
+        for path in self._models():
+            build_data["force_include"][str(path)] = f"egparse/models_data/{path.name}"
+        if _extent() == "none":
             return
         self._folder = tempfile.TemporaryDirectory(prefix="egparse-kernels-")
         module = "egparse.compilation.compiler.build"
@@ -100,6 +108,13 @@ class KernelBuildHook(BuildHookInterface[Any]):
         build_data["pure_python"] = False
         platform = os.environ.get("EGPARSE_WHEEL_PLATFORM") or sysconfig.get_platform()
         build_data["tag"] = f"py3-none-{platform.replace('-', '_').replace('.', '_')}"
+
+    def _models(self) -> list[Path]:
+        folder = Path(self.root, "models")
+        recipes = folder / "recipes.toml"
+        chosen = tomllib.loads(recipes.read_text(encoding="utf-8"))["wheel"]
+        beside = (sorted(folder.glob(f"{name}.*")) for name in chosen)
+        return [recipes, folder / "README.md", *chain.from_iterable(beside)]
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the compiled kernels, which the wheel has now."""

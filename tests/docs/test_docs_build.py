@@ -57,6 +57,13 @@ def test_every_command_and_option_is_on_its_page(built_site: Path) -> None:
             assert all(spelling in page for spelling in option.opts), (name, option.opts)
 
 
+def test_each_model_has_a_page_in_the_navigation(built_site: Path) -> None:
+    table = (built_site / "models" / "index.html").read_text(encoding="utf-8")
+    for card in (ROOT / "models").glob("*_*.md"):
+        assert f'href="{card.stem}.html"' in table
+        assert "SHA-256" in text_of(built_site / "models" / f"{card.stem}.html")
+
+
 def test_no_table_shows_the_escape_of_a_vertical_bar(built_site: Path) -> None:
     for page in ("command-line.html", "settings.html"):
         assert "\\|" not in text_of(built_site / page)

@@ -107,7 +107,7 @@ class Recipe:
 
 @dataclass(frozen=True, kw_only=True)
 class Recipes:
-    """The recipes of a file."""
+    """The recipes of a file; models of ``wheel`` come with the package."""
 
     sources: dict[str, Source]
     files: dict[str, SourceFile]
@@ -115,6 +115,7 @@ class Recipes:
     models: dict[str, Recipe]
     author: str = ""
     machine: str = "on one core"
+    wheel: tuple[str, ...] = ()
 
     def files_of(self, name: str) -> list[str]:
         """The corpora of a model and the texts and tables of its word classes, each once."""
