@@ -124,7 +124,8 @@ class ListsByString(Mapping[str, tuple[int, ...]]):
     ) -> None:
         self.longest = int(lengths.max(initial=0))
         self._places = dict(zip(strings, range(len(strings)), strict=True))
-        self._ends = [0, *np.cumsum(lengths, dtype=np.int64).tolist()]
+        ends = np.cumsum(lengths, dtype=np.int64)
+        self._ends = memoryview(cast(Any, np.concatenate(([0], ends))))
         self._numbers = memoryview(cast(Any, np.ascontiguousarray(numbers)))
 
     def get(self, string: str, default: Any = None) -> Any:
