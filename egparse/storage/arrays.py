@@ -60,8 +60,8 @@ def _deflate(plain: bytes) -> bytes:
 
 
 def decompress_array(stored: Mapping[str, Any]) -> npt.NDArray[Any]:
-    """The array, (n,), from the content that ``compress_array`` returned; takes no more memory than
-    that, whatever the data would decompress to. Raises ValueError: a type or size that no array of
+    """The array, (n,), from the content that ``compress_array`` returned; takes at most twice the
+    memory of it, whatever the data would decompress to. Raises ValueError: a type or size that no array of
     a model has, or another number of bytes than the content states.
     """
     if stored["type"] not in _TYPES:
