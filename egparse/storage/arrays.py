@@ -61,8 +61,8 @@ def _deflate(plain: bytes) -> bytes:
 
 def decompress_array(stored: Mapping[str, Any]) -> npt.NDArray[Any]:
     """The array, (n,), from the content that ``compress_array`` returned; takes at most twice the
-    memory of it, whatever the data would decompress to. Raises ValueError: a type or size that no array of
-    a model has, or another number of bytes than the content states.
+    memory of it, whatever the data would decompress to. Raises ValueError: a type or size that no
+    array of a model has, or another number of bytes than the content states.
     """
     if stored["type"] not in _TYPES:
         raise ValueError(
