@@ -4,8 +4,8 @@ added up.
 About half of the templates of a tagger depend on the form of one word alone: affixes, shape and
 classes of the word, or of its neighbour. Their rows are summed once for each form of a batch, for
 each place that the form may have beside a word; for the word itself the sums are remembered
-(``form_scores``). Weights of a model file are multiples of a step, or
-of half precision in older files, and a double holds their sums without rounding: no score depends
+(``form_scores``). Weights of a model file are multiples of a step, or of half precision where
+they have more than 256 values, and a double holds their sums without rounding: no score depends
 on the order of summation.
 """
 

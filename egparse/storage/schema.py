@@ -438,7 +438,7 @@ class RowWeights:
 
     def read(self, stored: Stored, sizes: Sizes) -> npt.NDArray[np.float32]:
         """The weights in single precision."""
-        if isinstance(stored.value, np.ndarray):  # in older files
+        if isinstance(stored.value, np.ndarray):  # of more than 256 values
             return Array("float16", (self.size,)).read(stored, sizes).astype(np.float32)
         numbers = Packed(("uint8",), self.size, below="levels", takes=4)
         parts = Record({"levels": Array("float32", ("levels",)), "numbers": numbers})
