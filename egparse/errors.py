@@ -18,6 +18,7 @@ PACKAGES = {
     "anyio": ("AnyIO", "serve"),
     "ray": ("Ray", "ray"),
     "smart_open": ("smart_open", "ray"),
+    "opencc": ("OpenCC", "chinese"),
 }
 """Modules that an extra installs -> names of their packages, and the extra."""
 

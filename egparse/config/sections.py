@@ -203,7 +203,8 @@ class LemmasConfig(WordLabelConfig):
         "with them; 0: no attribute has one for every script",
     )
     candidates: Annotated[int, Interval(ge=1, le=1000)] = fixed(
-        8, "candidate scripts of an unseen word, by its suffixes"
+        64,
+        "scripts of an unseen word, by its suffixes: the first eight and those giving known lemmas",
     )
     longest_suffix: Annotated[int, Interval(ge=1, le=20)] = fixed(
         5, "characters of the longest suffix by which scripts are found"

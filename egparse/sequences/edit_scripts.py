@@ -76,15 +76,15 @@ def apply(script: str, form: str) -> str | None:
     Raises:
         ValueError: not the text of a script.
     """
-    return applied(parsed(script), form)
+    return applied(parsed(script), form, form.lower())
 
 
-def applied(script: Script, form: str) -> str | None:
-    """What ``apply`` returns, of a script that was read."""
+def applied(script: Script, form: str, lower: str) -> str | None:
+    """What ``apply`` returns, of a script that was read, for a form that was lower-cased."""
     lowered, cased, before, prefix, after, suffix = script
     if before < 0:
         return cased(prefix)
-    text = form.lower() if lowered else form
+    text = lower if lowered else form
     end = len(text) - after
     if before >= end:
         return None

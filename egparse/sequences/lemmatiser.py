@@ -31,7 +31,7 @@ from egparse.features.tag_dictionary import Candidates, lay_out
 from egparse.features.vocabulary import FIRST_VALUE
 from egparse.features.word_table import Columns, Words
 from egparse.layers import LEMMAS
-from egparse.sequences.edit_scripts import Script, applied, apply, is_script, parsed
+from egparse.sequences.edit_scripts import Script, applied, is_script, parsed
 from egparse.sequences.model import SequenceModel, SequencePredictor
 from egparse.storage.arrays import ListsByString, compress_array, compress_lists
 from egparse.storage.schema import SECTION, Integer, Packed, Record, Stored, Strings, shown
@@ -59,6 +59,9 @@ NO_TAG = 0
 _MOST_PAIRS = 1 << 16
 LONGEST_SCRIPT = 1000
 """Characters of a script."""
+
+_UNKNOWN_LEMMAS = 8
+"""Of the lemmas that scripts by suffixes give a word, so many, and those that are known."""
 
 _LEAST_FORMS = 2  # a script seen with one form only says nothing about others
 
@@ -223,17 +226,22 @@ class LemmaLexicon:
         return found is not None and found != form.lower()
 
     @cached_property
+    def parsed_scripts(self) -> list[Script]:
+        """The scripts, as they are applied."""
+        return [parsed(text) for text in self.scripts]
+
+    @cached_property
     def _forms_of_lemmas(self) -> dict[str, str]:
         """Each lemma in lower case, with its only form, or an empty text if it has several."""
         forms: dict[str, str] = {}
-        scripts = [parsed(text) for text in self.scripts]
+        scripts = self.parsed_scripts
         of_numbers: dict[tuple[int, ...], list[Script]] = {}  # most forms share their lists
         for form, numbers in self.by_form.items():
             if numbers not in of_numbers:
                 distinct = {self.pairs[number][1] for number in numbers}
                 of_numbers[numbers] = [scripts[script] for script in distinct]
             for one in of_numbers[numbers]:
-                lemma = applied(one, form)
+                lemma = applied(one, form, form)
                 if lemma:
                     lemma = lemma.lower()
                     forms[lemma] = form if forms.get(lemma, form) == form else ""
@@ -405,12 +413,12 @@ class _BatchOptions(NamedTuple):
             left = _allowed(self.of_word(word), lemmas)
             if not left.labels:
                 guessed = lexicon.by_suffixes(form, tag)
-                left = _allowed(options_of(lexicon, form, guessed), lemmas)
+                left = _allowed(options_of(lexicon, form, guessed, MOST_SCRIPTS), lemmas)
             if not left.labels and form not in lemmas:
                 left = Options((0,), (form,))
             if not left.labels:
                 every = range(len(lexicon.scripts))
-                left = _allowed(options_of(lexicon, form, every), lemmas)
+                left = _allowed(options_of(lexicon, form, every, MOST_SCRIPTS), lemmas)
             if not left.labels:
                 left = Options((0,), ("",))
             numbers[word] = len(distinct)
@@ -439,13 +447,17 @@ def _allowed(options: Options, forbidden: Collection[str]) -> Options:
     return Options(tuple(label for label, _ in kept), tuple(lemma for _, lemma in kept))
 
 
-def options_of(lexicon: LemmaLexicon, form: str, scripts: Iterable[int]) -> Options:
-    """The candidates of a form by these scripts, the first one of those that give the same lemma;
-    if none applies, the form itself under a label whose score has no meaning.
+def options_of(
+    lexicon: LemmaLexicon, form: str, scripts: Iterable[int], first: int = _UNKNOWN_LEMMAS
+) -> Options:
+    """The candidates of a form by these scripts, the first one of those that give the same lemma:
+    the ``first`` of them, and known lemmas. If no script applies, the form itself under a label
+    whose score has no meaning.
     """
     by_lemma: dict[str, int] = {}
+    lower, parsed_scripts = form.lower(), lexicon.parsed_scripts
     for script in scripts:
-        lemma = apply(lexicon.scripts[script], form)
+        lemma = applied(parsed_scripts[script], form, lower)
         if lemma and lemma not in by_lemma:
             by_lemma[lemma] = script
     if not by_lemma:
@@ -453,9 +465,14 @@ def options_of(lexicon: LemmaLexicon, form: str, scripts: Iterable[int]) -> Opti
     if len(by_lemma) == 1:
         ((lemma, script),) = by_lemma.items()
         return Options((label_of(script, False),), (lemma,))
+    found = (
+        (script, lexicon.is_known(lemma, form), lemma, place)
+        for place, (lemma, script) in enumerate(by_lemma.items())
+    )
     pairs = sorted(
-        (label_of(script, lexicon.is_known(lemma, form)), lemma)
-        for lemma, script in by_lemma.items()
+        (label_of(script, known), lemma)
+        for script, known, lemma, place in found
+        if known or place < first
     )
     return Options(tuple(label for label, _ in pairs), tuple(lemma for _, lemma in pairs))
 

@@ -16,8 +16,8 @@ from cli.program import CORPORA, complaint, first_sentences, run, run_process
 from sample_treebank import sample
 from service.hub.local_server import serving
 
-from egparse.sentences import MISSING, MISSING_HEAD
-from egparse.service.hub.ingredients import both_say
+from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
+from egparse.service.hub.ingredients import both_say, simplified
 
 TRAIN, TEST = "en_sample-train.conllu", "en_sample-test.conllu"
 
@@ -125,6 +125,16 @@ def test_what_two_annotations_share_is_learned() -> None:
         ):
             assert head == (its if its in (0, 1) else MISSING_HEAD)
             assert label == (named if its in (0, 1) and named != "nsubj" else MISSING)
+
+
+def test_chinese_characters_are_simplified() -> None:
+    pytest.importorskip("opencc")
+    given = Sentence(
+        ("漢字", "與", "x"), lemmas=("漢字", "與", "x"), tokens=(SurfaceToken(0, 1, "漢字與"),)
+    )
+    (found,) = simplified([given])
+    assert found.forms == found.lemmas == ("汉字", "与", "x")
+    assert found.tokens == (SurfaceToken(0, 1, "汉字与"),)
 
 
 def test_files_are_downloaded_if_the_recipe_says_where(

@@ -26,7 +26,7 @@ BUDGET: dict[str, int] = {
     "evaluation": 2_300,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_700,
+    "sequences": 4_701,
     "parsing": 3_925,
     "text": 4_330,
     "pipeline": 1_950,

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from egparse.errors import EgparseError
+from egparse.errors import EgparseError, import_with_extra
 from egparse.io.compression import SUFFIXES, decompressed
 from egparse.io.corpus import read_whole
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence
@@ -97,10 +98,12 @@ def ingredients_of(recipe: Recipe, files: dict[str, Path]) -> Ingredients:
 
     Raises:
         CorpusError: a faulty sentence.
+        ConfigError: characters are to be converted, and OpenCC is not installed.
     """
 
     def read(name: str) -> Sequence[Sentence]:
-        return read_whole(files[name], None).sentences
+        sentences = read_whole(files[name], None).sentences
+        return [*simplified(sentences)] if name in recipe.simplified else sentences
 
     def treebank(name: str) -> str:
         return treebank_of(Path(name))
@@ -120,6 +123,20 @@ def ingredients_of(recipe: Recipe, files: dict[str, Path]) -> Ingredients:
 
 def _joined(parts: Iterable[tuple[str, Sequence[Sentence]]]) -> list[Sentence]:
     return [one for _, part in parts for one in part]
+
+
+def simplified(sentences: Iterable[Sentence]) -> Iterator[Sentence]:
+    """Chinese sentences with the simplified characters of their forms, lemmas and tokens, by the
+    tables of OpenCC.
+
+    Raises:
+        ConfigError: OpenCC is not installed.
+    """
+    convert = import_with_extra("opencc", "simplified characters").OpenCC("t2s").convert
+    for one in sentences:
+        tokens = tuple(token._replace(form=convert(token.form)) for token in one.tokens)
+        forms, lemmas = (tuple(map(convert, column)) for column in (one.forms, one.lemmas))
+        yield replace(one, forms=forms, lemmas=lemmas, tokens=tokens)
 
 
 def both_say(first: Iterable[Sentence], second: Iterable[Sentence]) -> Iterator[Sentence]:

@@ -88,7 +88,8 @@ class Recipe:
     """What a model is made of. Of the files to train on the first is what it annotates like; of
     those to test on the first has all scores on the card. ``agreed`` are pairs of files with two
     annotations of the same sentences, learned from where they agree. Sentences to train on that
-    stand in ``dev`` or ``test`` too are left out with ``apart``. ``classes`` are files or tables.
+    stand in ``dev`` or ``test`` too are left out with ``apart``. Of files in ``simplified`` Chinese
+    characters are made simplified ones. ``classes`` are files or tables.
     """
 
     language: str
@@ -97,6 +98,7 @@ class Recipe:
     test: tuple[str, ...] = ()
     agreed: tuple[tuple[str, str], ...] = ()
     apart: bool = False
+    simplified: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     licence: str = ""

@@ -258,6 +258,6 @@ def test_the_settings_are_in_the_model() -> None:
     config = replace(quick(LAYERS).lemmas, candidates=3)
     model = train(sample("train")[:40], [], replace(quick(LAYERS), lemmas=config)).model
     assert model.config_table["lemmas"]["candidates"] == 3
-    assert asdict(quick())["lemmas"]["candidates"] == 8
+    assert asdict(quick())["lemmas"]["candidates"] == 64
     assert "lemmas" in model.components
     assert model.components["lemmas"].lexicon.size == 3
