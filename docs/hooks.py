@@ -30,6 +30,11 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to the models lead out of the folder of the site, on which they are a part of it."""
+    return re.sub(r"\]\(\.\./((?:\.\./)*models/)", r"](\1", markdown)
+
+
 def on_page_content(html: str, **_: Any) -> str:
     """Docstrings announce code with ``::``, of which a reader of the page needs one."""
     return _LITERAL_BLOCK.sub(":</p>\n<div", html)

@@ -1,12 +1,14 @@
-"""The tables of commands and settings, written anew from the program, where both are defined.
+"""The tables of commands and settings, written anew from the program, where both are defined, and
+that of the models, from their recipes, scores and cards.
 
-``python docs/program_pages.py`` writes docs/command-line.md and docs/settings.md between their
-marks; with ``--check`` it names the pages that are not up to date, with exit code 1.
+``python docs/program_pages.py`` writes docs/command-line.md, docs/settings.md and models/README.md
+between their marks; with ``--check`` it names the pages that are not up to date, with exit code 1.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -15,10 +17,12 @@ from textwrap import dedent, fill
 from typing import Any
 
 DOCS = Path(__file__).resolve().parent
-PAGES = ("command-line.md", "settings.md")
+MODELS = DOCS.parent / "models"
+PAGES = ("command-line.md", "settings.md", "../models/README.md")
 _PART = re.compile(
     r"^<!-- (?P<name>[a-z]+): begin -->\n.*?^<!-- (?P=name): end -->$", re.MULTILINE | re.DOTALL
 )
+_TRAINING = re.compile(r"^\| training \|[^|]*\| ([0-9,]+) \|$", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*(?: [a-z_.]+=\w+)?)")
 
 
@@ -174,6 +178,27 @@ def options() -> str:
     return _table(("option", "range", "learners"), rows)
 
 
+def models() -> str:
+    """The models with what they learned from and their scores, by the names of their languages."""
+    from egparse.service.hub.recipes import NAME, read_recipes
+
+    recipes, rows = read_recipes(MODELS / NAME), []
+    for path in MODELS.glob("*.msgpack"):
+        name, scores = path.stem, json.loads(path.with_suffix(".json").read_text("utf-8"))
+        recipe, card = recipes.models[name], path.with_suffix(".md").read_text("utf-8")
+        source = recipes.files[recipe.train[0]].source.removeprefix("UD_")
+        words = _TRAINING.search(card)
+        raw, given = scores["raw_text"], scores["predicted"]
+        row = [source.partition("-")[0].replace("_", " "), f"[{name}]({name}.md)"]
+        row += [words[1] if words else "", f"{path.stat().st_size / 1e6:.1f}"]
+        row += [f"{value:.2f}" for value in raw["segmentation"].values()][1:]
+        row += [f"{raw['LAS']:.2f}", *(f"{given[one]:.2f}" for one in ("UPOS", "UAS", "LAS"))]
+        rows.append((*row, f"{scores['words_per_second']:,.0f}", recipe.licence))
+    head = ("language", "name", "learned from, words", "MB", "raw text: sentences", "words", "LAS")
+    head += ("given words: UPOS", "UAS", "LAS", "words/s", "licence")
+    return _table(head, sorted(rows))
+
+
 def _defaults(setting: Any) -> str:
     shown = _value(setting.default)
     if setting.default_order_1 is not None:
@@ -189,6 +214,7 @@ def _value(text: str) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "commands": commands,
+    "models": models,
     "options": options,
     "settings": settings,
 }
@@ -214,7 +240,7 @@ def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def main() -> None:
     """Write or check the pages."""
-    parser = argparse.ArgumentParser(description="Write the tables of commands and settings anew.")
+    parser = argparse.ArgumentParser(description="Write the generated tables anew.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if stale")
     if parser.parse_args().check:
         sys.exit("\n".join(f"docs/{page} is not up to date" for page in stale()) or None)
