@@ -64,6 +64,7 @@ class OutputFormat(StrEnum):
     TEXT = "text"
     HORIZONTAL = "horizontal"
     VERTICAL = "vertical"
+    TREE = "tree"
 
 
 class Engine(StrEnum):

@@ -1,4 +1,4 @@
-"""Sentences in formats that are no corpora, piece by piece: JSON, or lines of text or words.
+"""Sentences in formats that are no corpora, piece by piece: JSON, lines of text or words, trees.
 
 A sentence is an object with all that CoNLL-U says of it, but for empty nodes and DEPS, which
 ``Sentence`` does not have.
@@ -31,9 +31,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from egparse.io.tree_format import tree_lines
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, range_of
 
-FORMATS = ("json", "jsonl", "text", "horizontal", "vertical")
+FORMATS = ("json", "jsonl", "text", "horizontal", "vertical", "tree")
 
 _COMMENT = re.compile(r"#\s*(sent_id|text|newdoc|newpar)\b(?:\s+id)?\s*(?:=\s*(.*))?$")
 _NEVER_MISSING = ("id", "form")
@@ -131,6 +132,7 @@ _LINES: dict[str, Callable[[Sentence], str]] = {
     "text": text_lines,
     "horizontal": horizontal_line,
     "vertical": vertical_lines,
+    "tree": tree_lines,
 }
 
 _JSON_BEGIN, _JSON_END = b'{"sentences": [\n', b"\n]}\n"

@@ -37,7 +37,12 @@ _PIECE = 1 << 16
 _TYPES = frozenset(("int8", "uint8", "uint16", "uint64"))
 _STEPS = 127
 _SMALLEST = 1e-30  # its steps, and 1 / it, are normal numbers in single precision
-_MOST_EACH = 8  # weights for a byte of the file, in larger tables
+_MOST_EACH = 16  # weights for a byte of the file, in larger tables
+_NEAR, _FAR = 7, 0
+_PAIRS = np.array(
+    [(number // 16 - _NEAR - 1, number % 16 - _NEAR - 1) for number in range(256)], dtype=np.int8
+).view(np.int16)[:, 0]
+"""The weights of each pair, side by side, in steps."""
 
 
 # --- arrays and lists of integers -----------------------------------------------------------------
@@ -232,41 +237,57 @@ def quantise(weights: Singles) -> Weights:
 
 
 def pack_weights(weights: Weights, *, deflated_up_to: int = 1 << 23) -> dict[str, Any]:
-    """The content of the model file for weights of shape (n,).
+    """The content of the model file for weights of shape (n,): two in a byte, each as its number of
+    steps and 8; 0 stands for a number beyond -7 to 7. All of those stand behind, a byte each.
+
+    Most weights are 0, and a code of Huffman's has a bit at least: of a byte for each weight, so
+    many weights would take half of the file.
 
     A table of which nearly all weights are 0 is stored as it is, if it has more than
     ``deflated_up_to`` weights: the file then is in proportion to the memory that it takes, which
     reading requires (``schema.Allowance``).
     """
     cells, step = quantise(weights.in_full()) if weights.step is None else weights
-    plain = cells.tobytes()
+    far = np.abs(cells, dtype=np.int16) > _NEAR
+    halves = np.where(far, _FAR, cells + np.int8(_NEAR + 1)).astype(np.uint8)
+    plain = (halves[0::2] << 4 | halves[1::2]).tobytes() + cells[far].tobytes()
     deflated = _deflate(plain)
-    if len(plain) > max(deflated_up_to, _MOST_EACH * len(deflated)):
+    if len(cells) > max(deflated_up_to, _MOST_EACH * len(deflated)):
         deflated = zlib.compress(plain, 0)
-    return {"deflated": deflated, "step": step, "count": len(plain)}
+    return {"pairs": deflated, "step": step, "count": len(cells)}
 
 
 def unpack_weights(stored: Mapping[str, Any]) -> Weights:
     """The weights, (n,), from the content that ``pack_weights`` returned.
 
     Raises:
-        ValueError: the number of weights is no power of two or too large, or there are not as many
-            bytes as the content states.
+        ValueError: the number of weights is no power of two or too large, there are not as many
+            bytes as the content states, or a weight behind the pairs that belongs into them.
     """
     count = int(stored["count"])
     if count & (count - 1) or not 1 << MIN_BITS <= count <= 1 << MAX_BITS:
         raise ValueError(
             f"expected a power of two of weights, 2^{MIN_BITS} to 2^{MAX_BITS}, got {count}"
         )
-    cells = np.empty(count, dtype=np.int8)
-    done = 0
-    for plain in _pieces(stored["deflated"]):
-        if done + len(plain) > count:
-            raise ValueError(f"expected {count} bytes, got more")
-        cells[done : done + len(plain)] = np.frombuffer(plain, dtype=np.int8)
-        done += len(plain)
-    if done != count:
-        raise ValueError(f"expected {count} bytes, got {done}")
+    pairs, done = np.empty(count // 2, dtype=np.int16), 0
+    far = bytearray()
+    for plain in _pieces(stored["pairs"]):
+        near = np.frombuffer(plain, dtype=np.uint8)[: len(pairs) - done]
+        np.take(_PAIRS, near, out=pairs[done : done + len(near)])
+        done += len(near)
+        far += plain[len(near) :]
+        if len(far) > count:
+            raise ValueError(f"expected at most {count} weights beyond the pairs, got more")
+    if done != len(pairs):
+        raise ValueError(f"expected {len(pairs)} pairs of weights, got {done}")
+    cells, beyond = pairs.view(np.int8), np.frombuffer(far, dtype=np.int8)
+    places = np.flatnonzero(cells == -_NEAR - 1)
+    if len(places) != len(beyond) or (np.abs(beyond, dtype=np.int16) <= _NEAR).any():
+        raise ValueError(
+            f"expected {len(places)} weights beyond the pairs, of more than {_NEAR} steps, got "
+            f"{len(beyond)}, or smaller ones"
+        )
+    cells[places] = beyond
     return Weights(cells, float(stored["step"]))
 
 

@@ -453,7 +453,7 @@ class HashedWeights:
     def read(self, stored: Stored, sizes: Sizes) -> Weights:
         """The weights, (2^k,)."""
         count = Integer(1 << MIN_BITS, 1 << MAX_BITS)
-        parts = Record({"deflated": _BYTES, "step": Number(), "count": count}).read(stored, {})
+        parts = Record({"pairs": _BYTES, "step": Number(), "count": count}).read(stored, {})
         if parts["count"] & (parts["count"] - 1):
             raise stored.fault("a power of two", parts["count"], "count")
         stored.spend(parts["count"])

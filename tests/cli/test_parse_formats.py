@@ -40,7 +40,8 @@ def test_each_level_can_be_given(trained: Trained) -> None:
 
 
 @pytest.mark.parametrize(
-    "format", ["conllu", "conllx", "conll2003", "json", "jsonl", "text", "horizontal", "vertical"]
+    "format",
+    ["conllu", "conllx", "conll2003", "json", "jsonl", "text", "horizontal", "vertical", "tree"],
 )
 def test_the_output_does_not_depend_on_the_input_or_the_jobs(
     trained: Trained, text: Path, tmp_path: Path, format: str
@@ -83,7 +84,9 @@ def test_json_has_what_conllu_has(trained: Trained, text: Path) -> None:
     assert f"PHead={word['p_head']:.3f}" in row[9]
     assert complaint(
         "parse", trained.model, text, "--marginals", "--output-format", "text"
-    ).endswith("expected CoNLL-U or JSON for --marginals, which has a place for them, got text")
+    ).endswith(
+        "expected CoNLL-U, JSON or trees for --marginals, which have a place for them, got text"
+    )
 
 
 def test_documents_have_names(trained: Trained, text: Path, tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ BUDGET: dict[str, int] = {
     "layers": 100,
     "schemes": 200,
     "sentences": 374,
-    "storage": 2_355,
+    "storage": 2_375,
     "compilation": 2_200,
-    "io": 2_700,
+    "io": 2_815,
     "classes": 1_870,
     "structures": 4_507,
     "features": 3_925,
@@ -42,7 +42,7 @@ BUDGET: dict[str, int] = {
 """Room or top-level file of the package -> lines."""
 
 TESTS, TESTS_OF_EXPERIMENTS = 44_500, 2_500
-DOCUMENTS = 6_520
+DOCUMENTS = 6_540
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

@@ -16,7 +16,7 @@ ROOMS: dict[str, set[str]] = {
     "sentences": {"conllu"},
     "storage": {"numpy", "msgpack"},
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
-    "io": {"numpy", "msgpack", "conllu", "spacy"},
+    "io": {"numpy", "msgpack", "conllu", "spacy", "rich"},
     "classes": {"numpy", "spacy"},
     "structures": {"numpy"},
     "features": {"numpy"},
@@ -29,7 +29,7 @@ ROOMS: dict[str, set[str]] = {
     "text": {"numpy", "spacy"},
     "pipeline": {"numpy"},
     "training": {"numpy"},
-    "service": {"numpy", "platformdirs", "requests", "filelock", "pydantic", "spacy"}
+    "service": {"numpy", "platformdirs", "requests", "filelock", "pydantic", "spacy", "rich"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "spacy_components": {"numpy", "spacy", "thinc", "flit_core"},
     "api": set(),

@@ -223,7 +223,7 @@ def _changes_of_map(value: Tree, generator: random.Random) -> Iterator[Change]:
 
 def _compressed_in(value: Tree) -> str:
     """The field with the compressed bytes of an array or a table of weights; empty without any."""
-    return next((key for key in ("planes", "deflated") if key in value), "")
+    return next((key for key in ("planes", "pairs") if key in value), "")
 
 
 def _in_two(stored: bytes) -> bytes:

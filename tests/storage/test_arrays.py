@@ -204,24 +204,27 @@ def test_a_large_table_that_is_nearly_empty_stays_in_proportion_to_its_memory() 
     assert not unpack_weights(pack_weights(Weights(weights[: 1 << 17]))).in_full().any()
     weights[::1000] = 1.0
     stored = pack_weights(Weights(weights))
-    assert len(stored["deflated"]) >= count
-    assert weights.nbytes <= Allowance(len(stored["deflated"])).total
+    assert len(stored["pairs"]) >= count // 2
+    assert weights.nbytes <= Allowance(len(stored["pairs"])).total
     np.testing.assert_array_equal(unpack_weights(stored).in_full(), weights)
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        ({"count": 512}, "expected 512 bytes, got 256"),
+        ({"count": 512}, "expected 256 pairs of weights, got 1"),
         ({"count": 128}, "expected a power of two of weights, 2"),
         ({"count": 300}, "expected a power of two of weights, 2"),
         ({"count": 1 << 29}, "expected a power of two of weights, 2"),
-        ({"deflated": zlib.compress(bytes(257))}, "expected 256 bytes, got more"),
-        ({"deflated": zlib.compress(bytes(1 << 20))}, "expected 256 bytes, got more"),
-        ({"deflated": zlib.compress(bytes(256))[:-1]}, "got another end"),
-        ({"deflated": zlib.compress(bytes(256)) + b"0"}, "got another end"),
-        ({"deflated": b"no"}, "expected compressed bytes"),
-        ({"deflated": b""}, "got another end"),
+        ({"pairs": zlib.compress(b"\x88" * 127)}, "expected 128 pairs of weights, got 127"),
+        ({"pairs": zlib.compress(b"\x88" * 129)}, "expected 0 weights beyond the pairs"),
+        ({"pairs": zlib.compress(b"\x08" * 128)}, "expected 128 weights beyond the pairs"),
+        ({"pairs": zlib.compress(b"\x88" * 127 + b"\x08\x07")}, "or smaller ones"),
+        ({"pairs": zlib.compress(bytes(1 << 20))}, "expected at most 256 weights beyond"),
+        ({"pairs": zlib.compress(bytes(256))[:-1]}, "got another end"),
+        ({"pairs": zlib.compress(bytes(256)) + b"0"}, "got another end"),
+        ({"pairs": b"no"}, "expected compressed bytes"),
+        ({"pairs": b""}, "got another end"),
     ],
 )
 def test_what_is_no_table_is_refused(change: dict[str, Any], complaint: str) -> None:

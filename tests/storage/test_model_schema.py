@@ -341,7 +341,7 @@ def test_keys_of_unknown_values_are_described(tmp_path: Path) -> None:
 def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path: Path) -> None:
     def bomb(stored: dict[str, Any], _: object) -> dict[str, Any]:
         plain = bytes(1 << 27)
-        return {**stored, "count": len(plain), "deflated": zlib.compress(plain, 9)}
+        return {**stored, "count": len(plain), "pairs": zlib.compress(plain, 9)}
 
     text = fault_of(tmp_path, "parser.weights", bomb)
     size = (tmp_path / "m").stat().st_size
@@ -354,7 +354,7 @@ def test_compressed_content_takes_no_more_memory_than_is_in_proportion(tmp_path:
 def test_compressed_content_ends_where_it_says(
     tmp_path: Path, change: Callable[[bytes], bytes]
 ) -> None:
-    for field, key in ((f"{UPOS}.keys", "planes"), ("parser.weights", "deflated")):
+    for field, key in ((f"{UPOS}.keys", "planes"), ("parser.weights", "pairs")):
         text = fault_of(
             tmp_path, field, lambda stored, _, key=key: {**stored, key: change(stored[key])}
         )

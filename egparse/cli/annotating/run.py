@@ -212,14 +212,14 @@ class Run:
 
     def _with_place(self, passage: Passage) -> Passage:
         """Raise EgparseError unless the output has a place for the probabilities of --marginals:
-        the column MISC, or JSON.
+        the column MISC, JSON, or a drawing.
         """
         read = "conllu" if passage.format in PLAIN else passage.format
         format = self._request.output_format or read
-        if self._request.marginals and format not in ("conllu", "json", "jsonl"):
+        if self._request.marginals and format not in ("conllu", "json", "jsonl", "tree"):
             wanted = "CoNLL-U or text for --marginals, which writes to the column MISC"
             if format in FORMATS:
-                wanted = "CoNLL-U or JSON for --marginals, which has a place for them"
+                wanted = "CoNLL-U, JSON or trees for --marginals, which have a place for them"
             raise EgparseError(f"{passage.name}: expected {wanted}, got {format}")
         return passage
 

@@ -69,12 +69,13 @@ def parse(
             the ending.
         --format, --input FORMAT: {INPUT_FORMATS}
         --output-format FORMAT: conllu, conllx, conll2000, conll2002, conll2003, json, jsonl (a
-            sentence a line), text, horizontal or vertical (default: conllu, or the format of an
-            input that is another corpus).
+            sentence a line), text, horizontal, vertical or tree, which draws trees for a terminal
+            (default: conllu, or the format of an input that is another corpus).
         --respect-input: Keep every value of the input, and fill cells that hold _ with the best
             completion given them.
         --marginals: Write the probability of each predicted value, from 0 to 1, to MISC: PUpos,
-            PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. CoNLL-U and JSON only.
+            PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. CoNLL-U, JSON and trees
+            only.
         --jobs, -j N: Annotate with N processes (0: one for each processor); the output does not
             depend on N.
         --resume: Keep a journal beside the output, and go on where an interrupted run of the same
@@ -97,6 +98,7 @@ def parse(
         egparse parse chunker.msgpack words.txt --format conll2000
         egparse parse model.msgpack tokens.txt --format horizontal
         egparse parse model.msgpack letter.txt --output-format json --output letter.json
+        egparse parse model.msgpack letter.txt --output-format tree --marginals | less
     """
     from egparse.cli.annotating.inputs import input_files
     from egparse.cli.annotating.outputs import Request, check_joined, opened_documents

@@ -17,6 +17,9 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
+from rich.cells import cell_len
+
+from egparse.io.tree_format import RIGHT_TO_LEFT, isolated
 from egparse.sentences import MISSING, MISSING_HEAD, Sentence, SurfaceToken
 from egparse.service.pages.words import (
     WORD_LAYERS,
@@ -65,7 +68,6 @@ of words.
 """
 _CORNER = 6
 """The radius of the corners of arcs."""
-_RIGHT_TO_LEFT = ("R", "AL")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
@@ -132,13 +134,13 @@ def draw(
 def runs_right_to_left(sentence: Sentence) -> bool:
     """Whether most letters of the sentence belong to right-to-left scripts."""
     kinds = [unicodedata.bidirectional(letter) for form in sentence.forms for letter in form]
-    return sum(kind in _RIGHT_TO_LEFT for kind in kinds) > kinds.count("L")
+    return sum(kind in RIGHT_TO_LEFT for kind in kinds) > kinds.count("L")
 
 
 def arc_text(sentence: Sentence, word: int, head: int, label: str) -> str:
     """An arc as text: its head, the word (from 0) and its label."""
-    source = _isolated(sentence.forms[head - 1]) if head else "ROOT"
-    target = _isolated(sentence.forms[word])
+    source = isolated(sentence.forms[head - 1]) if head else "ROOT"
+    target = isolated(sentence.forms[word])
     return f"{source} \N{RIGHTWARDS ARROW} {target}" + (f" ({label})" if label else "")
 
 
@@ -218,8 +220,8 @@ def _distance(forms: Sequence[str], below: Sequence[str], arcs: Sequence[_Arc]) 
 
     An even number, so that half of it is whole.
     """
-    columns = max(map(_columns, forms)) * _COLUMN_WIDTH + _GAP
-    letters = max(map(_columns, below), default=0) * _LETTER_WIDTH + _GAP
+    columns = max(map(cell_len, forms)) * _COLUMN_WIDTH + _GAP
+    letters = max(map(cell_len, below), default=0) * _LETTER_WIDTH + _GAP
     label = max((len(arc.label) for arc in arcs), default=0) * _LETTER_WIDTH + _ARC_GAP
     return 2 * round(max(_NARROWEST, columns, letters, label) / 2)
 
@@ -301,9 +303,9 @@ def _bracket(
     ends = centres[token.first], centres[min(token.last, len(centres) - 1)]
     reach = abs(centres[1] - centres[0]) / 3 if len(centres) > 1 else _NARROWEST / 3
     left, right = min(ends) - reach, max(ends) + reach
-    words = " ".join(map(_isolated, sentence.forms[token.first : token.last + 1]))
+    words = " ".join(map(isolated, sentence.forms[token.first : token.last + 1]))
     foot = top + _BRACKET + _BRACKET_TEXT
-    whole, form = as_text(f"{_isolated(token.form)} = {words}"), as_text(_shortened(token.form))
+    whole, form = as_text(f"{isolated(token.form)} = {words}"), as_text(_shortened(token.form))
     return parsed(
         f'<g class="multiword"><title>{whole}</title>'
         f'<path d="M{left:g},{top:g} v{_BRACKET} H{right:g} v-{_BRACKET}"/>'
@@ -405,24 +407,11 @@ def _in_brackets(value: float | None) -> str:
     return "" if value is None else f" ({shown(value)})"
 
 
-def _isolated(form: str) -> str:
-    """The form, isolated so that its direction does not affect the text beside it."""
-    if not any(unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT for letter in form):
-        return form
-    return f"\N{FIRST STRONG ISOLATE}{form}\N{POP DIRECTIONAL ISOLATE}"
-
-
 def _shortened(form: str) -> str:
     """The form as drawn: truncated if it is too wide."""
     form = visible(form)
-    widths = [0, *accumulate(map(_columns, form))]
+    widths = [0, *accumulate(map(cell_len, form))]
     if widths[-1] <= LONGEST_FORM:
         return form
     kept = max(end for end, width in enumerate(widths) if width < LONGEST_FORM)
     return form[:kept] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _columns(text: str) -> int:
-    """The width of a text in columns: wide letters of East Asia have two, combining marks none."""
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)

@@ -12,7 +12,7 @@
 ``parser``     if there, and not ``none``: trees are predicted. Without ``tagger`` from the tags of
                the input
 ``output``     ``conllu`` (by default), ``horizontal``, ``vertical``, ``json``, ``jsonl``, ``text``,
-               or UDPipe's ``plaintext``, which is text
+               ``tree``, or UDPipe's ``plaintext``, which is text
 =============  =====================================================================================
 
 What is not predicted is that of the input. Options after ``=`` or ``;`` that are not named here are

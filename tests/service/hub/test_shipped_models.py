@@ -5,6 +5,7 @@ licences stand beside them and in the metadata of the wheel.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from house.package import ROOT
 
 import egparse
+from egparse.cli.commands.models import index_of
 from egparse.io.corpus import read_corpus
 from egparse.sentences import Sentence
 from egparse.service.hub.cards import card
@@ -22,7 +24,8 @@ from egparse.text.word_columns import Paragraph
 
 MODELS = sorted((ROOT / "models").glob("*.msgpack"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LARGEST = 23_000_000  # bytes, of which three millions are for tokens, words and lemmas
+LARGEST, MOST = 23_000_000, 120_000_000
+"""Bytes of a model, and of all."""
 
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
@@ -32,6 +35,14 @@ def test_the_card_is_that_of_the_file(path: Path) -> None:
     assert card(path, metadata_of(path)).rstrip() == written.rstrip()
     assert path.stem in read_recipes(path.with_name(NAME)).models
     assert path.stat().st_size <= LARGEST
+
+
+def test_the_index_lists_the_models() -> None:
+    """From it they are downloaded: ``egparse models --index models > models/index.json``."""
+    folder = ROOT / "models"
+    index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+    assert index == {"models": index_of(folder)}
+    assert sum(one["bytes"] for one in index["models"]) <= MOST
 
 
 def test_english_is_parsed_as_the_sample_treebank_has_it() -> None:

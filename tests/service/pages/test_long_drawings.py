@@ -83,14 +83,14 @@ def test_the_command_says_what_is_not_drawn(tmp_path: Path) -> None:
 def test_long_forms_take_linear_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each letter is measured once; one by one from the end, 10^10 steps."""
     measured = 0
-    columns = dependency_drawing._columns
+    columns = dependency_drawing.cell_len
 
     def counted(text: str) -> int:
         nonlocal measured
         measured += len(text)
         return columns(text)
 
-    monkeypatch.setattr(dependency_drawing, "_columns", counted)
+    monkeypatch.setattr(dependency_drawing, "cell_len", counted)
     assert len(dependency_drawing._shortened("a" * 100_000)) == dependency_drawing.LONGEST_FORM
     assert measured <= 100_000
 
