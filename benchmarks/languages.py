@@ -1,15 +1,15 @@
-"""egparse and UDPipe 1 on the treebanks of recipes: UDPipe learns from the same sentences as a
-model of ``models/recipes.toml`` and is scored on the same test part, from raw text and with given
-sentences and words.
+"""UDPipe 1 on the treebanks of recipes: it learns from the same sentences as a model of
+``models/recipes.toml`` and is scored on the same test part, from raw text and with given sentences
+and words.
 
-What UDPipe does is written as NAME.udpipe.json beside NAME.json, which ``egparse build-model NAME``
-has written; what is there is not trained again. Then a table of all models that have both is
-printed in Markdown, each cell egparse / UDPipe, and what egparse is behind in.
+What it does is written as docs/languages/NAME.json; what is there is not trained again.
+``python docs/program_pages.py`` puts it beside the scores of the models, in
+docs/languages/index.md.
 
 Needs ``pip install ufal.udpipe`` (1.4). Where a recipe has no development part, the last tenth of
 its first file is UDPipe's, which chooses among its iterations by it.
 
-Usage: python benchmarks/languages.py FOLDER [NAME ...] [--treebanks DIRECTORY]
+Usage: python benchmarks/languages.py NAME ... [--treebanks DIRECTORY] [--folder docs/languages]
 [--tokenizer epochs=20] [--tagger iterations=5] [--parser iterations=8]
 """
 
@@ -33,7 +33,8 @@ from egparse.service.hub.recipes import Recipes, read_recipes
 from egparse.storage.files import write_atomically
 from egparse.text.treebank_text import raw_text
 
-RECIPES = Path(__file__).resolve().parents[1] / "models" / "recipes.toml"
+ROOT = Path(__file__).resolve().parents[1]
+RECIPES, FOLDER = ROOT / "models" / "recipes.toml", ROOT / "docs" / "languages"
 METRICS = ("UPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
 RAW_METRICS = ("Words", "Sentences", *METRICS)
 HELD_OUT = 10
@@ -82,51 +83,22 @@ def _scores(gold: Sequence[Sentence], found: Path, metrics: Sequence[str]) -> di
     return {metric: totals[metric].f1 for metric in metrics}
 
 
-def table(folder: Path) -> str:
-    """Both systems on each model of a folder, and where egparse is behind."""
-    lines, behind = [], []
-    for part, metrics in (("raw_text", RAW_METRICS), ("predicted", METRICS)):
-        what = {"raw_text": "from raw text", "predicted": "with given sentences and words"}[part]
-        head = ["model", *metrics]
-        if part == "raw_text":
-            head += ["training, CPU s", "words/s", "MB"]
-        lines += ["", f"| {what}: {' | '.join(head)} |", "|---" * len(head) + "|"]
-        for theirs_at in sorted(folder.glob("*.udpipe.json")):
-            name = theirs_at.name.removesuffix(".udpipe.json")
-            ours = json.loads(theirs_at.with_name(f"{name}.json").read_text(encoding="utf-8"))
-            theirs = json.loads(theirs_at.read_text(encoding="utf-8"))
-            cells, segments = [], ours[part]["segmentation"] or {}
-            for metric in metrics:
-                one, other = (ours[part] | segments).get(metric), theirs[part][metric]
-                cells.append("-" if one is None else f"{one:.2f} / {other:.2f}")
-                if one is not None and one < other:
-                    behind.append(f"{name}, {what}, {metric}: {one:.2f} / {other:.2f}")
-            if part == "raw_text":
-                size = theirs_at.with_name(f"{name}.msgpack").stat().st_size
-                cells.append(f"{ours['cpu_seconds']:,} / {theirs['cpu_seconds']:,}")
-                cells.append(f"{ours['words_per_second']:,.0f} / {theirs['words_per_second']:,.0f}")
-                cells.append(f"{size / 1e6:.1f} / {theirs['bytes'] / 1e6:.1f}")
-            lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "Behind:", *(behind or ["nowhere"])])
-
-
 def main() -> None:
-    """Train UDPipe where it has not been, and print the table."""
+    """Train UDPipe where it has not been."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("names", nargs="*")
+    parser.add_argument("names", nargs="+")
     parser.add_argument("--treebanks", type=Path)
+    parser.add_argument("--folder", type=Path, default=FOLDER)
     parser.add_argument("--tokenizer", default="epochs=20")
     parser.add_argument("--tagger", default="iterations=5")
     parser.add_argument("--parser", default="iterations=8")
     options = parser.parse_args()
     recipes = read_recipes(RECIPES)
     for name in options.names:
-        target = options.folder / f"{name}.udpipe.json"
+        target = options.folder / f"{name}.json"
         if not target.exists():
             found = of_udpipe(recipes, name, options)
             write_atomically(target, (json.dumps(found, indent=2) + "\n").encode("utf-8"))
-    print(table(options.folder))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """The tables of commands and settings, written anew from the program, where both are defined, and
-that of the models, from their recipes, scores and cards.
+those of the models, from their recipes, scores and cards, and from those of UDPipe.
 
-``python docs/program_pages.py`` writes docs/command-line.md, docs/settings.md and models/README.md
-between their marks; with ``--check`` it names the pages that are not up to date, with exit code 1.
+``python docs/program_pages.py`` writes docs/command-line.md, docs/settings.md, models/README.md and
+docs/languages/index.md between their marks; with ``--check`` it names the pages that are not up to
+date, with exit code 1.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 DOCS = Path(__file__).resolve().parent
 MODELS = DOCS.parent / "models"
-PAGES = ("command-line.md", "settings.md", "../models/README.md")
+PAGES = ("command-line.md", "settings.md", "../models/README.md", "languages/index.md")
 _PART = re.compile(
     r"^<!-- (?P<name>[a-z]+): begin -->\n.*?^<!-- (?P=name): end -->$", re.MULTILINE | re.DOTALL
 )
@@ -199,6 +200,38 @@ def models() -> str:
     return _table(head, sorted(rows))
 
 
+METRICS = ("UPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
+RAW_METRICS = ("Words", "Sentences", *METRICS)
+
+
+def languages() -> str:
+    """What the models and UDPipe 1 have, trained on the same sentences, and where the models are
+    behind.
+    """
+    parts, behind = [], []
+    for part, what in (("raw_text", "From raw text"), ("predicted", "With given words")):
+        rows, metrics = [], RAW_METRICS if part == "raw_text" else METRICS
+        for path in sorted((DOCS / "languages").glob("*.json")):
+            ours, theirs = (
+                json.loads(one.read_text("utf-8")) for one in (MODELS / path.name, path)
+            )
+            row, scores = [path.stem], ours[part] | (ours[part]["segmentation"] or {})
+            for metric in metrics:
+                one, other = scores.get(metric), theirs[part][metric]
+                row.append("" if one is None else f"{one:.2f} / {other:.2f}")
+                if one is not None and round(one, 2) < round(other, 2):
+                    behind.append(f"{path.stem}, {what.lower()}, {metric}: {row[-1]}")
+            if part == "raw_text":
+                size = (MODELS / path.name).with_suffix(".msgpack").stat().st_size
+                row.append(f"{ours['cpu_seconds']:,} / {theirs['cpu_seconds']:,}")
+                row.append(f"{ours['words_per_second']:,.0f} / {theirs['words_per_second']:,.0f}")
+                row.append(f"{size / 1e6:.1f} / {theirs['bytes'] / 1e6:.1f}")
+            rows.append(tuple(row))
+        more = ("training, CPU s", "words/s", "MB") if part == "raw_text" else ()
+        parts += [f"{what}, egparse / UDPipe:", _table(("model", *metrics, *more), rows)]
+    return "\n\n".join([*parts, "egparse is behind in:", "\n".join(f"- {one}" for one in behind)])
+
+
 def _defaults(setting: Any) -> str:
     shown = _value(setting.default)
     if setting.default_order_1 is not None:
@@ -214,6 +247,7 @@ def _value(text: str) -> str:
 
 GENERATED: dict[str, Callable[[], str]] = {
     "commands": commands,
+    "languages": languages,
     "models": models,
     "options": options,
     "settings": settings,

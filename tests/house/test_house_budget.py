@@ -42,7 +42,7 @@ BUDGET: dict[str, int] = {
 """Room or top-level file of the package -> lines."""
 
 TESTS, TESTS_OF_EXPERIMENTS = 44_500, 2_500
-DOCUMENTS = 6_540
+DOCUMENTS = 6_575
 """The site without the pages of experiments, and the Markdown at the top."""
 
 
