@@ -17,6 +17,9 @@ from egparse.sentences import MISSING, Sentence
 UNSURE = 0.8
 """Below this probability a value is marked."""
 
+MOST_WORDS = 500
+"""Longer sentences are shown without arcs: a drawing may be as wide as it is long."""
+
 RIGHT_TO_LEFT = ("R", "AL")
 """Bidirectional classes of letters of right-to-left scripts."""
 
@@ -56,7 +59,8 @@ def isolated(form: str) -> str:
 def _drawn(sentence: Sentence) -> Iterator[str]:
     """Each word behind its arcs."""
     n = len(sentence)
-    heads = [head if 0 < head <= n else 0 for head in sentence.heads or (0,) * n]
+    drawn = sentence.heads if n <= MOST_WORDS else ()
+    heads = [head if 0 < head <= n else 0 for head in drawn or (0,) * n]
     stems, sure = _stems(heads), _probabilities(sentence, "heads")
     for line, (form, head) in enumerate(zip(sentence.forms, heads, strict=True)):
         crossed = [stem for stem in stems.values() if stem.first <= line <= stem.last]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from egparse.io.tree_format import isolated, tree_lines
+from egparse.io.tree_format import MOST_WORDS, isolated, tree_lines
 from egparse.sentences import MISSING_HEAD, Sentence, SurfaceToken
 
 
@@ -58,6 +58,13 @@ def test_values_are_aligned_and_doubts_are_marked() -> None:
 
 def test_words_without_a_tree_are_below_each_other() -> None:
     assert drawn("a", "b") == drawn("a", "b", heads=(MISSING_HEAD,) * 2) == ["── a", "── b"]
+
+
+def test_long_sentences_have_no_arcs() -> None:
+    n = MOST_WORDS + 1
+    found = drawn(*["a"] * n, heads=tuple(range(n)), deprels=("dep",) * n)
+    assert found == ["── a  dep"] * n
+    assert drawn(*["a"] * 3, heads=(0, 1, 2), deprels=("dep",) * 3)[2] == "  ╰─ a  dep"
 
 
 def test_words_of_right_to_left_scripts_do_not_turn_the_line() -> None:
