@@ -23,7 +23,6 @@ PAGES = ("command-line.md", "settings.md", "../models/README.md", "languages/ind
 _PART = re.compile(
     r"^<!-- (?P<name>[a-z]+): begin -->\n.*?^<!-- (?P=name): end -->$", re.MULTILINE | re.DOTALL
 )
-_TRAINING = re.compile(r"^\| training \|[^|]*\| ([0-9,]+) \|$", re.MULTILINE)
 _OPTION = re.compile(r"(?<![\w`-])(--[a-z][a-z-]*(?: [a-z_.]+=\w+)?)")
 
 
@@ -180,28 +179,24 @@ def options() -> str:
 
 
 def models() -> str:
-    """The models with what they learned from and their scores, by the names of their languages."""
+    """The models with the words that they learned from and their scores, by language."""
     from egparse.service.hub.recipes import NAME, read_recipes
+    from egparse.storage.header import read_model_header
 
     recipes, rows = read_recipes(MODELS / NAME), []
     for path in MODELS.glob("*.msgpack"):
         name, scores = path.stem, json.loads(path.with_suffix(".json").read_text("utf-8"))
-        recipe, card = recipes.models[name], path.with_suffix(".md").read_text("utf-8")
+        recipe, words = recipes.models[name], read_model_header(path)["record"]["words"]
         source = recipes.files[recipe.train[0]].source.removeprefix("UD_")
-        words = _TRAINING.search(card)
         raw, given = scores["raw_text"], scores["predicted"]
         row = [source.partition("-")[0].replace("_", " "), f"[{name}]({name}.md)"]
-        row += [words[1] if words else "", f"{path.stat().st_size / 1e6:.1f}"]
-        row += [f"{value:.2f}" for value in raw["segmentation"].values()][1:]
+        row += [f"{words:,}", f"{path.stat().st_size / 1e6:.1f}"]
+        row += [f"{raw['segmentation'][one]:.2f}" for one in ("Sentences", "Words")]
         row += [f"{raw['LAS']:.2f}", *(f"{given[one]:.2f}" for one in ("UPOS", "UAS", "LAS"))]
         rows.append((*row, f"{scores['words_per_second']:,.0f}", recipe.licence))
     head = ("language", "name", "learned from, words", "MB", "raw text: sentences", "words", "LAS")
     head += ("given words: UPOS", "UAS", "LAS", "words/s", "licence")
     return _table(head, sorted(rows))
-
-
-METRICS = ("UPOS", "UFeats", "AllTags", "Lemmas", "UAS", "LAS", "MLAS", "BLEX")
-RAW_METRICS = ("Words", "Sentences", *METRICS)
 
 
 def languages() -> str:
@@ -210,14 +205,15 @@ def languages() -> str:
     """
     parts, behind = [], []
     for part, what in (("raw_text", "From raw text"), ("predicted", "With given words")):
-        rows, metrics = [], RAW_METRICS if part == "raw_text" else METRICS
+        rows, metrics = [], ()
         for path in sorted((DOCS / "languages").glob("*.json")):
             ours, theirs = (
                 json.loads(one.read_text("utf-8")) for one in (MODELS / path.name, path)
             )
             row, scores = [path.stem], ours[part] | (ours[part]["segmentation"] or {})
-            for metric in metrics:
-                one, other = scores.get(metric), theirs[part][metric]
+            metrics = tuple(theirs[part])
+            for metric, other in theirs[part].items():
+                one = scores.get(metric)
                 row.append("" if one is None else f"{one:.2f} / {other:.2f}")
                 if one is not None and round(one, 2) < round(other, 2):
                     behind.append(f"{path.stem}, {what.lower()}, {metric}: {row[-1]}")
@@ -229,7 +225,9 @@ def languages() -> str:
             rows.append(tuple(row))
         more = ("training, CPU s", "words/s", "MB") if part == "raw_text" else ()
         parts += [f"{what}, egparse / UDPipe:", _table(("model", *metrics, *more), rows)]
-    return "\n\n".join([*parts, "egparse is behind in:", "\n".join(f"- {one}" for one in behind)])
+    return "\n\n".join(
+        [*parts, "egparse is behind in:", "\n".join(f"- {one}" for one in behind or ["nothing"])]
+    )
 
 
 def _defaults(setting: Any) -> str:

@@ -26,7 +26,7 @@ RIGHT_TO_LEFT = ("R", "AL")
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _LINES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
 """The box-drawing character of each sum of directions."""
-_SURE, _DASHED = "─╌"
+_SOLID, _DASHED = "─╌"
 _NO_SPAN = "O"
 
 
@@ -61,7 +61,7 @@ def _drawn(sentence: Sentence) -> Iterator[str]:
     n = len(sentence)
     drawn = sentence.heads if n <= MOST_WORDS else ()
     heads = [head if 0 < head <= n else 0 for head in drawn or (0,) * n]
-    stems, sure = _stems(heads), _probabilities(sentence, "heads")
+    stems, probabilities = _stems(heads), _probabilities(sentence, "heads")
     for line, (form, head) in enumerate(zip(sentence.forms, heads, strict=True)):
         crossed = [stem for stem in stems.values() if stem.first <= line <= stem.last]
         last, own = max((stem.column for stem in crossed), default=0), stems.get(line)
@@ -71,12 +71,14 @@ def _drawn(sentence: Sentence) -> Iterator[str]:
         above = stems.get(head - 1)  # none in a cycle, which an input may have
         begin = -1 if above is None else 2 * above.column
         stop = 2 * last + 1 if own is None else 2 * own.column
-        for place in range(begin, stop):
-            cells[max(place, 0)] |= _RIGHT * (place >= 0)
-            cells[place + 1] |= _LEFT
+        for place in range(begin + 1, stop + 1):
+            cells[place] |= _LEFT
+        for place in range(max(begin, 0), stop):
+            cells[place] |= _RIGHT
         cells[stop] |= _RIGHT * (own is None)
         arcs = "".join(_LINES[cell] for cell in cells).rstrip()
-        yield f"{arcs.replace(_SURE, _DASHED) if _unsure(sure[line]) else arcs} {isolated(form)}"
+        arrow = _DASHED if _unsure(probabilities[line]) else _SOLID
+        yield f"{arcs.replace(_SOLID, arrow)} {isolated(form)}"
 
 
 def _stems(heads: Sequence[int]) -> dict[int, _Stem]:

@@ -41,7 +41,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 44_500, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 44_510, 2_500
 DOCUMENTS = 6_575
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -254,6 +254,17 @@ def test_scripts_that_give_the_same_lemma_are_one_candidate() -> None:
     assert lemmatiser.options_of["xyzzy", NO_TAG].lemmas
 
 
+def test_of_many_candidates_the_first_and_the_known_remain() -> None:
+    lexicon = trained().components["lemmas"].lexicon
+    every = range(len(lexicon.scripts))
+    whole = options_of(lexicon, "dogs", every, len(every))
+    first = set(options_of(lexicon, "dogs", every, 3).lemmas)
+    known = {lemma for lemma in whole.lemmas if lexicon.is_known(lemma, "dogs")}
+    assert known <= first < set(whole.lemmas)
+    assert 0 < len(first - known) <= 3
+    assert options_of(lexicon, "dogs", every) == options_of(lexicon, "dogs", every, 8)
+
+
 def test_the_settings_are_in_the_model() -> None:
     config = replace(quick(LAYERS).lemmas, candidates=3)
     model = train(sample("train")[:40], [], replace(quick(LAYERS), lemmas=config)).model
