@@ -289,6 +289,7 @@ def main() -> None:
     folder = asked.folder or Path(tempfile.mkdtemp(prefix="egparse-speed-"))
     folder.mkdir(exist_ok=True)
     folder.chmod(0o755)
+    files = files_of(asked.corpus, folder)
     table, states = Table(asked.only), {}
     commits = {"before": asked.before} if asked.before else {}
     for column, commit in {**commits, "now": "HEAD"}.items():
@@ -309,7 +310,7 @@ def main() -> None:
     for peer in asked.peer:
         kind, _, path = peer.partition("=")
         peers[kind] = (kind, str(Path(path).resolve()))
-    measure(Programs(states, peers), files_of(asked.corpus, folder), table, asked.runs)
+    measure(Programs(states, peers), files, table, asked.runs)
     table.show([*states, *peers])
     if asked.folder is None:
         shutil.rmtree(folder)

@@ -19,6 +19,7 @@ PACKAGES = {
     "ray": ("Ray", "ray"),
     "smart_open": ("smart_open", "ray"),
     "opencc": ("OpenCC", "chinese"),
+    "pyarrow": ("pyarrow", "tables"),
 }
 """Modules that an extra installs -> names of their packages, and the extra."""
 

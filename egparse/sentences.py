@@ -73,6 +73,7 @@ HIDDEN = {SUPERTAGS: HiddenLayer(("heads", "deprels"), "supertag")}
 """Name -> hidden layer; templates over it are in ``features/default_templates.py``."""
 
 _TEXT = "# text ="
+_DOCUMENT_ID = re.compile(r"#\s*newdoc\s+id\b")
 _DOCUMENT_MARKS = ("# newdoc", "-DOCSTART-")
 
 
@@ -151,6 +152,12 @@ class Sentence:
         return any(line.startswith(_DOCUMENT_MARKS) for line in self.lines_before)
 
     @property
+    def document_id(self) -> str | None:
+        """The ID of the document that the sentence opens, if it has one."""
+        found = (line.partition("=")[2] for line in self.lines_before if _DOCUMENT_ID.match(line))
+        return next(found, "").strip() or None
+
+    @property
     def lines_before(self) -> Sequence[str]:
         """The lines before the first word: those of the source, or ``comments`` without one."""
         if self.source is None:
@@ -214,15 +221,27 @@ class Sentence:
     def rows(self, sentence: str | int | None = None) -> list[dict[str, Any]]:
         """One dictionary a word, for a data frame: ``pandas.DataFrame(sentence.rows())``.
 
-        Its keys are ``sentence``, ``id`` (from 1), ``form``, ``token``, ``start`` and ``end``, then
-        ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel`` and ``misc`` as
-        far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it has
-        probabilities. The values are those of the columns; a missing probability is None.
+        Its keys are ``sentence``, which is the argument, such as a number, or else the ID, ``id``
+        (from 1), and those of ``columns``.
+        """
+        name = self.sentence_id if sentence is None else sentence
+        columns: dict[str, Iterable[Any]] = {
+            "sentence": (name,) * len(self),
+            "id": range(1, len(self) + 1),
+            **self.columns(),
+        }
+        words = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, word, strict=True)) for word in words]
 
-        ``sentence`` is the argument, such as a number, or else the ID. ``token`` is the token of
-        the text that the word is, or is part of; ``start`` and ``end`` are where it stands, in
-        characters from 0: in the text that the sentence was found in, as ``TokenRange`` in MISC
-        says, or else in ``text``.
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """The columns of a table with one row a word: ``form``, ``token``, ``start`` and ``end``,
+        then ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel`` and ``misc``
+        as far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it has
+        probabilities. The values are those of the sentence; a missing probability is None.
+
+        ``token`` is the token of the text that the word is, or is part of; ``start`` and ``end``
+        are where it stands, in characters from 0: in the text that the sentence was found in, as
+        ``TokenRange`` in MISC says, or else in ``text``.
         """
         tokens = self.surface_tokens
         places = [place for token in tokens if (place := range_of(token.misc))]
@@ -233,12 +252,7 @@ class Sentence:
             for token, place in zip(tokens, places, strict=True)
             for _ in range(token.first, token.last + 1)
         ]
-        name = self.sentence_id if sentence is None else sentence
-        columns: dict[str, Sequence[Any]] = {
-            "sentence": (name,) * len(self),
-            "id": range(1, len(self) + 1),
-            "form": self.forms,
-        }
+        columns: dict[str, Sequence[Any]] = {"form": self.forms}
         columns |= {
             key: [word[place] for word in of_words]
             for place, key in enumerate(("token", "start", "end"))
@@ -248,8 +262,7 @@ class Sentence:
                 columns[key] = values
         for layer, values in (self.probabilities or {}).items():
             columns["p_" + ROW_KEYS[layer]] = values
-        words = zip(*columns.values(), strict=True)
-        return [dict(zip(columns, word, strict=True)) for word in words]
+        return columns
 
     @classmethod
     def from_conllu(cls, text: str) -> Sentence:

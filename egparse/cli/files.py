@@ -40,6 +40,7 @@ class Kind(StrEnum):
     FIGURE = "a figure"
     MARKDOWN = "Markdown"
     CLASSES = "word classes"
+    TABLE = "a table of words"
     TEXT = "text"
     BINARY = "binary data"
     UNREADABLE = "a file that cannot be read"
@@ -52,6 +53,8 @@ _BEGINNINGS = {
     b"%pdf": Kind.FIGURE,
     b"<?xml": Kind.FIGURE,
     b"<svg": Kind.FIGURE,
+    b"arrow1": Kind.TABLE,
+    b"par1": Kind.TABLE,
 }
 
 

@@ -52,7 +52,9 @@ PLAIN = frozenset(
 
 
 class OutputFormat(StrEnum):
-    """What ``parse`` writes: the formats of corpora, and those of ``io.output_formats``."""
+    """What ``parse`` writes: the formats of corpora, and those of ``io.output_formats`` and
+    ``io.word_tables``.
+    """
 
     CONLLU = "conllu"
     CONLLX = "conllx"
@@ -65,6 +67,8 @@ class OutputFormat(StrEnum):
     HORIZONTAL = "horizontal"
     VERTICAL = "vertical"
     TREE = "tree"
+    ARROW = "arrow"
+    PARQUET = "parquet"
 
 
 class Engine(StrEnum):

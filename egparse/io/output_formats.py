@@ -26,6 +26,7 @@ A value that is not there, ``_`` in CoNLL-U, is null; the root has ``head`` 0. `
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -47,6 +48,9 @@ NO_BREAK_SPACE = "\u00a0"
 """Stands for a blank inside of a word where blanks separate words."""
 
 _MARKS = ("# newpar", "# newdoc")
+_DOCUMENT = b"# newdoc"
+_JSON_MARK = b'"newdoc": '
+"""Not part of any string in JSON, where quotes are escaped."""
 
 
 def text_lines(sentence: Sentence) -> str:
@@ -146,8 +150,8 @@ def piece(sentences: Iterable[Sentence], format: str) -> str:
 
 
 class Frame:
-    """Joins pieces of one output in any format: ``add`` returns a piece with what has to stand
-    before it, ``end`` what has to stand after the last one. Corpora need neither. ``begun`` says
+    """Joins pieces of one output in any format, also those of a corpus: ``add`` returns a piece
+    with what has to stand before it, ``end`` what has to stand after the last one. ``begun`` says
     whether there was a piece.
     """
 
@@ -155,8 +159,12 @@ class Frame:
         self._format = format
         self.begun = begun
 
-    def add(self, data: bytes, *, new_document: bool = False) -> bytes:
-        """A piece, in UTF-8, as it is written."""
+    def add(self, data: bytes, *, new_document: bool = False, name: str | None = None) -> bytes:
+        """A piece, in UTF-8, as it is written. If it begins a document that has no name, that is
+        ``name``, if there is one and the format has a place for it.
+        """
+        if name is not None:
+            data = _named(data, self._format, name)
         if not data:
             return data
         begun, self.begun = self.begun, True
@@ -172,6 +180,35 @@ class Frame:
         if self._format != "json":
             return b""
         return _JSON_END if self.begun else b'{"sentences": []}\n'
+
+
+def _named(data: bytes, format: str, name: str) -> bytes:
+    """The beginning of a document with its name, unless it has one or its format has none. A mark
+    without a name, as the first sentence of a text has it, gets the name.
+    """
+    if format == "conllu":
+        mark = f"# newdoc id = {name}\n".encode()
+        if data.startswith(_DOCUMENT + b"\n"):
+            return mark + data[len(_DOCUMENT) + 1 :]
+        return data if _is_marked(data) else mark + data
+    if format in ("json", "jsonl"):
+        value = json.dumps(name, ensure_ascii=False).encode()
+        first, end, rest = data.partition(b"\n")
+        if _JSON_MARK in first:
+            named = first.replace(_JSON_MARK + b'""', _JSON_MARK + value, 1)
+            return named + end + rest
+        return b"{" + _JSON_MARK + value + b", " + data[1:]
+    return data
+
+
+def _is_marked(data: bytes) -> bool:
+    """Whether the first sentence has a comment that begins a document."""
+    for line in io.BytesIO(data):
+        if line[:1] != b"#":
+            return False
+        if line.startswith(_DOCUMENT):
+            return True
+    return False
 
 
 def document(sentences: Iterable[Sentence], format: str) -> str:

@@ -158,15 +158,15 @@ def _checked(given: Iterator[Any], call: str) -> Iterator[Sentence]:
             raise _unexpected(call, "sentences", one)
 
 
-def texts_in(source: Any) -> tuple[list[str] | None, Any]:
+def texts_in(source: Any) -> tuple[Iterator[str] | None, Any]:
     """The texts that a model was called with, None if they are something else; and that, with
     nothing of it taken away.
 
     Raises:
-        EgparseError: neither texts nor sentences.
+        EgparseError: neither texts nor sentences; if it is not the first, when its turn comes.
     """
     if isinstance(source, str):
-        return [source], source
+        return iter([source]), ()
     if isinstance(source, Sentence) or _is_token_list(source):
         return None, source
     given = _iterator(source, "model", _ANYTHING)
@@ -175,12 +175,15 @@ def texts_in(source: Any) -> tuple[list[str] | None, Any]:
             if not isinstance(first, Sentence) and not _is_token_list(first):
                 raise _unexpected("model", _ANYTHING, first)
             return None, chain([first], given)
-        texts = [first, *given]
-        for one in texts:
-            if not isinstance(one, str):
-                raise _unexpected("model", "texts", one)
-        return texts, source
+        return _texts(chain([first], given)), ()
     return None, ()
+
+
+def _texts(given: Iterable[Any]) -> Iterator[str]:
+    for one in given:
+        if not isinstance(one, str):
+            raise _unexpected("model", "texts", one)
+        yield one
 
 
 def each_constraints(given: Iterable[Constraints]) -> Iterator[Constraints]:

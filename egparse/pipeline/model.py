@@ -4,6 +4,7 @@ a file and back.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +24,8 @@ from egparse.features.forms import OBSERVABLES, Lexicon
 from egparse.features.request import Values
 from egparse.features.vocabulary import Vocabulary
 from egparse.features.word_table import MAX_TREEBANKS, Columns
-from egparse.layers import EXPANDER, LAYERS, SPLITTER, TOKENISER
+from egparse.io.word_tables import Batches, Place, places
+from egparse.layers import EXPANDER, LABELLED, LAYERS, SPLITTER, TOKENISER
 from egparse.pipeline.annotate import BATCH_WORDS, predict, predict_trees
 from egparse.pipeline.components import FIELDS, LABELLER, OPTIONAL, PARSER, Components
 from egparse.pipeline.constraints import (
@@ -77,6 +79,8 @@ from egparse.text.rules import RuleSplitter, RuleTokeniser
 from egparse.types import Ints
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from egparse.evaluation.report import Report
     from egparse.pipeline.conversion import Sentences
 
@@ -187,6 +191,61 @@ class Model:
         annotated = iter([*self.annotate(chain.from_iterable(read), **options)])
         found = [[*islice(annotated, len(document))] for document in read]
         return found[0] if isinstance(source, str) else found
+
+    def table(self, source: str | Sentences | Iterable[str], **options: Any) -> pa.Table:
+        """The annotation of a text, several texts, or sentences, as ``annotate`` makes it, in a
+        table of Apache Arrow with one row a word; ``egparse.io.word_tables`` lists its columns.
+
+        Each text is a document. Of sentences those begin one that are marked so.
+
+        Raises:
+            ConfigError: pyarrow is not installed.
+            EgparseError: as the call of a model.
+        """
+        return self.record_batches(source, **options).read_all()
+
+    def record_batches(
+        self, source: str | Sentences | Iterable[str], **options: Any
+    ) -> pa.RecordBatchReader:
+        """The same as a stream of batches, which are made when they are read: an iterator of texts
+        may be longer than the memory holds.
+
+        Raises:
+            ConfigError: pyarrow is not installed.
+            EgparseError: as the call of a model, also while the stream is read.
+        """
+        batches = self.word_batches(options.get("probabilities", False))
+        texts, sentences = texts_in(source)
+        if texts is None:
+            return batches.stream(places(self.annotate(sentences, **options)))
+        return batches.stream(self._placed(texts, options))
+
+    def word_batches(self, probabilities: bool | Collection[str] = False) -> Batches:
+        """What makes batches with the labels of this model, and with the ``probabilities`` of
+        ``annotate``.
+
+        Raises:
+            ConfigError: pyarrow is not installed.
+            EgparseError: probabilities that it does not have.
+        """
+        names = (name for name in self.layers if LAYERS[name].kind in LABELLED)
+        labels = {name: self.columns.labels[name].strings for name in names}
+        return Batches(labels, self.require_probabilities(probabilities))
+
+    def _placed(
+        self, texts: Iterable[str], options: Mapping[str, Any]
+    ) -> Iterator[tuple[Place, Sentence]]:
+        """The annotated sentences of texts, which are documents, numbered like them."""
+        numbers: deque[int] = deque()  # of sentences that are being annotated
+
+        def read() -> Iterator[Sentence]:
+            for number, text in enumerate(texts):
+                for sentence in self.text_reader().sentences(StringIO(text)):
+                    numbers.append(number)
+                    yield replace(sentence, sentence_id=None)
+
+        for number, sentence in enumerate(self.annotate(read(), **options)):
+            yield Place(numbers.popleft(), None, number), sentence
 
     def text_reader(self, first_id: int = 1) -> TextReader:
         """A reader of one plain text, whose sentences have the IDs ``first_id`` and so on: by the

@@ -85,7 +85,8 @@ def test_json_has_what_conllu_has(trained: Trained, text: Path) -> None:
     assert complaint(
         "parse", trained.model, text, "--marginals", "--output-format", "text"
     ).endswith(
-        "expected CoNLL-U, JSON or trees for --marginals, which have a place for them, got text"
+        "expected CoNLL-U, JSON, tables or trees for --marginals, which have a place for them, got "
+        "text"
     )
 
 

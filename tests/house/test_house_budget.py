@@ -15,10 +15,10 @@ BUDGET: dict[str, int] = {
     "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "sentences": 374,
+    "sentences": 387,
     "storage": 2_375,
     "compilation": 2_200,
-    "io": 2_820,
+    "io": 3_150,
     "classes": 1_870,
     "structures": 4_507,
     "features": 3_925,
@@ -29,7 +29,7 @@ BUDGET: dict[str, int] = {
     "sequences": 4_701,
     "parsing": 3_925,
     "text": 4_330,
-    "pipeline": 1_950,
+    "pipeline": 2_003,
     "training": 2_575,
     "service": 3_650,
     "spacy_components": 3_760,
@@ -41,8 +41,8 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 44_510, 2_500
-DOCUMENTS = 6_575
+TESTS, TESTS_OF_EXPERIMENTS = 44_660, 2_500
+DOCUMENTS = 6_625
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

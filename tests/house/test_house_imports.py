@@ -16,7 +16,7 @@ ROOMS: dict[str, set[str]] = {
     "sentences": {"conllu"},
     "storage": {"numpy", "msgpack"},
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
-    "io": {"numpy", "msgpack", "conllu", "spacy", "rich"},
+    "io": {"numpy", "msgpack", "conllu", "spacy", "rich", "pyarrow"},
     "classes": {"numpy", "spacy"},
     "structures": {"numpy"},
     "features": {"numpy"},
@@ -27,7 +27,7 @@ ROOMS: dict[str, set[str]] = {
     "sequences": {"numpy"},
     "parsing": {"numpy"},
     "text": {"numpy", "spacy"},
-    "pipeline": {"numpy"},
+    "pipeline": {"numpy", "pyarrow"},
     "training": {"numpy"},
     "service": {"numpy", "platformdirs", "requests", "filelock", "pydantic", "spacy", "rich"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
@@ -105,7 +105,7 @@ def test_the_check_sees_what_it_forbids() -> None:
 def test_every_package_that_is_imported_is_a_declared_dependency() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    used = ("experiments", "serve", "ray", "validate")
+    used = ("experiments", "serve", "ray", "tables", "validate")
     declared = [*project["dependencies"], *(one for extra in used for one in extras[extra])]
     names = {
         re.split(r"[^A-Za-z0-9_-]", requirement, maxsplit=1)[0].replace("-", "_")

@@ -4,9 +4,8 @@ each in a file of its own.
 
 from __future__ import annotations
 
-import io
-import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -23,10 +22,8 @@ from egparse.io.compression import compressor_of, without_compression
 from egparse.io.detection import FORMATS as CORPORA
 from egparse.io.detection import format_of_name
 from egparse.io.output_formats import FORMATS, Frame
-
-_DOCUMENT = b"# newdoc"
-_JSON_MARK = b'"newdoc": '
-"""Not part of any string in JSON, where quotes are escaped."""
+from egparse.io.word_tables import FORMATS as TABLES
+from egparse.io.word_tables import TableFile, pyarrow
 
 
 @dataclass(frozen=True)
@@ -96,6 +93,21 @@ def _sink(stream: TextIO) -> Sink:
     return getattr(stream, "buffer", None) or _TextSink(stream)
 
 
+def check_table(request: Request, *, resume: bool) -> None:
+    """Raise EgparseError if the output is a table, and cannot be one."""
+    if request.output_format not in TABLES:
+        return
+    if resume:
+        raise EgparseError(
+            f"--resume: expected an output that can be continued, got {request.output_format}"
+        )
+    if request.output is None and request.output_dir is None and sys.stdout.isatty():
+        raise EgparseError(
+            f"--output-format {request.output_format}: expected --output or a pipe, got a terminal"
+        )
+    pyarrow()
+
+
 class Joined:
     """All documents in one output. If there are several files, a comment ``# newdoc id`` names each
     in CoNLL-U, by its name below the folder that was given, if these differ, unless it has such a
@@ -110,15 +122,15 @@ class Joined:
         output: str | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> None:
-        self._sink = sink
-        self._frame = Frame(output or "conllu")
+        self._sink, self._output = sink, output or "conllu"
+        self._frame: Frame | TableFile | None = None
         self._marks = len(files) > 1
         self._short = len({file.relative for file in files}) == len(files)
         self._last: Document | None = None
         if state and "last" in state:
             number, format = state["last"]
             self._last = Document(number, files[number], format)
-            self._frame.begun = state["begun"]
+            self._frame = Frame(format, begun=state["begun"])
 
     def write(self, document: Document, data: bytes) -> None:
         """Write whole sentences of a document, in UTF-8; the document before it has ended.
@@ -126,7 +138,9 @@ class Joined:
         Raises:
             EgparseError: another format than that of the document before.
         """
-        new = document != self._last
+        new, name = document != self._last, None
+        if self._frame is None:
+            self._frame = frame_of(document.format)
         if new:
             if self._last is not None and self._last.format != document.format:
                 raise EgparseError(
@@ -139,8 +153,7 @@ class Joined:
                 file = document.file
                 short = self._short or file.path == STANDARD
                 name = one_line(str(file.relative if short else file.path))
-                data = _marked(data, document.format, name)
-        self._sink.write(self._frame.add(data, new_document=new))
+        self._sink.write(self._frame.add(data, new_document=new, name=name))
 
     def end(self, document: Document) -> None:
         """Complete a document, perhaps an empty one."""
@@ -151,12 +164,13 @@ class Joined:
 
     def finish(self) -> None:
         """Write what completes the output."""
-        self._sink.write(self._frame.end())
+        self._sink.write((self._frame or frame_of(self._output)).end())
 
     def save(self) -> dict[str, Any]:
         """Have all that was written on the disk; returns what is needed to go on from there."""
         assert isinstance(self._sink, Partial)
-        state: dict[str, Any] = {"length": self._sink.sync(), "begun": self._frame.begun}
+        begun = isinstance(self._frame, Frame) and self._frame.begun
+        state: dict[str, Any] = {"length": self._sink.sync(), "begun": begun}
         if self._last is not None:
             state["last"] = [self._last.number, self._last.format]
         return state
@@ -180,7 +194,7 @@ class Separate:
         self._stack, self._state = stack, state
         self._sink: Sink | None = None
         self._finished: list[Path] = []
-        self._frame = Frame("conllu")
+        self._frame = frame_of("conllu")
         self._outputs = {
             file: output_path(self._folder, file.relative, expected_format(file.relative, request))
             for file in request.files
@@ -207,7 +221,7 @@ class Separate:
 
     def save(self) -> dict[str, Any]:
         self.finish()
-        if not isinstance(self._sink, Partial):
+        if not isinstance(self._sink, Partial) or not isinstance(self._frame, Frame):
             return {}
         return {"length": self._sink.sync(), "begun": self._frame.begun}
 
@@ -219,12 +233,12 @@ class Separate:
                 self._check_outputs()
             path.parent.mkdir(parents=True, exist_ok=True)
             check_output(path, _kind_of_format(document.format), {}, force=self._force)
-            self._frame = Frame(document.format)
+            self._frame = frame_of(document.format)
             if self._state is None:
                 self._sink = _sink(self._stack.enter_context(opened(path)))
             else:
                 state, self._state = self._state, {}
-                self._frame.begun = state.get("begun", False)
+                self._frame = Frame(document.format, begun=state.get("begun", False))
                 self._sink = Partial(path, None, state.get("length", 0))
                 self._stack.callback(self._sink.close)
         return self._sink
@@ -248,6 +262,11 @@ class Separate:
 
 
 Documents = Joined | Separate
+
+
+def frame_of(format: str) -> Frame | TableFile:
+    """What joins the pieces of an output."""
+    return TableFile(format) if format in TABLES else Frame(format)
 
 
 @contextmanager
@@ -326,33 +345,6 @@ def check_joined(request: Request) -> None:
 def _kind_of_format(format: str) -> Kind:
     if format in ("json", "jsonl"):
         return Kind.JSON
+    if format in TABLES:
+        return Kind.TABLE
     return Kind.TEXT if format in FORMATS else Kind.CORPUS
-
-
-def _marked(data: bytes, format: str, name: str) -> bytes:
-    """The beginning of a document with its name, unless it has one or its format has none. A mark
-    without a name, as the first sentence of a text has it, gets the name.
-    """
-    if format == "conllu":
-        mark = f"# newdoc id = {name}\n".encode()
-        if data.startswith(_DOCUMENT + b"\n"):
-            return mark + data[len(_DOCUMENT) + 1 :]
-        return data if _is_marked(data) else mark + data
-    if format in ("json", "jsonl"):
-        value = json.dumps(name, ensure_ascii=False).encode()
-        first, end, rest = data.partition(b"\n")
-        if _JSON_MARK in first:
-            named = first.replace(_JSON_MARK + b'""', _JSON_MARK + value, 1)
-            return named + end + rest
-        return b"{" + _JSON_MARK + value + b", " + data[1:]
-    return data
-
-
-def _is_marked(data: bytes) -> bool:
-    """Whether the first sentence has a comment that begins a document."""
-    for line in io.BytesIO(data):
-        if line[:1] != b"#":
-            return False
-        if line.startswith(_DOCUMENT):
-            return True
-    return False

@@ -21,6 +21,7 @@ from egparse.errors import EgparseError, EmptyCorpusError
 from egparse.io.blocks import SPANS_KEY
 from egparse.io.corpus import read_corpus
 from egparse.io.output_formats import FORMATS
+from egparse.io.word_tables import FORMATS as TABLES
 from egparse.pipeline.annotate import BATCH_WORDS
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
@@ -212,14 +213,17 @@ class Run:
 
     def _with_place(self, passage: Passage) -> Passage:
         """Raise EgparseError unless the output has a place for the probabilities of --marginals:
-        the column MISC, JSON, or a drawing.
+        the column MISC, JSON, a table, or a drawing.
         """
         read = "conllu" if passage.format in PLAIN else passage.format
         format = self._request.output_format or read
-        if self._request.marginals and format not in ("conllu", "json", "jsonl", "tree"):
+        with_place = ("conllu", "json", "jsonl", "tree", *TABLES)
+        if self._request.marginals and format not in with_place:
             wanted = "CoNLL-U or text for --marginals, which writes to the column MISC"
             if format in FORMATS:
-                wanted = "CoNLL-U, JSON or trees for --marginals, which have a place for them"
+                wanted = (
+                    "CoNLL-U, JSON, tables or trees for --marginals, which have a place for them"
+                )
             raise EgparseError(f"{passage.name}: expected {wanted}, got {format}")
         return passage
 

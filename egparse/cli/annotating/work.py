@@ -11,12 +11,15 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from egparse.cli.annotating.pieces import Chunk, Passage
 from egparse.errors import CorpusError, EgparseError
 from egparse.io import output_formats
 from egparse.io.corpus import read_corpus, write_corpus
+from egparse.io.detection import FORMATS as CORPORA
+from egparse.io.word_tables import FORMATS as TABLES
+from egparse.io.word_tables import message, places
 from egparse.pipeline.components import LABELLER
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
@@ -119,7 +122,8 @@ class Annotation:
             content = list(self.model.text_reader().read(content))
         if passage.format not in PLAIN_FORMATS:
             return content
-        return [sentence.with_layers(sentence_id=self.mark) for sentence in content]
+        mark = None if self.output in TABLES else self.mark  # tables number sentences themselves
+        return [replace(sentence, sentence_id=mark) for sentence in content]
 
     def _written(
         self, piece: Iterable[Passage], read: Sequence[Sequence[Sentence]]
@@ -129,12 +133,33 @@ class Annotation:
         for passage, sentences in zip(piece, read, strict=False):
             is_plain = passage.format in PLAIN_FORMATS
             format = self.output or ("conllu" if is_plain else passage.format)
-            text = io.StringIO()
-            amount = _write(islice(annotated, len(sentences)), text, format)
-            data = text.getvalue().encode("utf-8")
+            amount, data = self._formatted(islice(annotated, len(sentences)), format)
             parts = data.split(self.mark.encode()) if is_plain else [data]
             written.append(Written(amount, parts, format, is_plain))
         return written
+
+    def _formatted(self, sentences: Iterable[Sentence], format: str) -> tuple[Amount, bytes]:
+        """Sentences in a corpus format, or as a piece in another format."""
+        words = 0
+
+        def counted() -> Iterator[Sentence]:
+            nonlocal words
+            for sentence in sentences:
+                words += len(sentence)
+                yield sentence
+
+        if format in CORPORA:
+            text = io.StringIO()
+            return Amount(write_corpus(counted(), text, format), words), text.getvalue().encode()
+        written = list(counted())
+        if format not in TABLES:
+            data = output_formats.piece(written, format).encode()
+        elif written:
+            batches = self.model.word_batches(self.options["probabilities"])
+            data = message(batches.batch(places(written, begun=True)))
+        else:
+            data = b""
+        return Amount(len(written), words), data
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
         labeller = self.model.components.get(LABELLER)
@@ -150,20 +175,3 @@ def _load(
     model = replace(model, exceptions=exceptions).in_treebank(treebank)
     model = model.with_valid_labels() if valid else model
     return Annotation(model, file, *rest)
-
-
-def _write(sentences: Iterable[Sentence], stream: TextIO, format: str) -> Amount:
-    """Write sentences as they come, in a corpus format or a piece in one of ``output_formats``."""
-    words = 0
-
-    def counted() -> Iterator[Sentence]:
-        nonlocal words
-        for sentence in sentences:
-            words += len(sentence)
-            yield sentence
-
-    if format not in output_formats.FORMATS:
-        return Amount(write_corpus(counted(), stream, format), words)
-    written = list(counted())
-    stream.write(output_formats.piece(written, format))
-    return Amount(len(written), words)

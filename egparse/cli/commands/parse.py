@@ -74,8 +74,8 @@ def parse(
         --respect-input: Keep every value of the input, and fill cells that hold _ with the best
             completion given them.
         --marginals: Write the probability of each predicted value, from 0 to 1, to MISC: PUpos,
-            PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. CoNLL-U, JSON and trees
-            only.
+            PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. Also in JSON, tables and
+            trees.
         --jobs, -j N: Annotate with N processes (0: one for each processor); the output does not
             depend on N.
         --resume: Keep a journal beside the output, and go on where an interrupted run of the same
@@ -99,9 +99,10 @@ def parse(
         egparse parse model.msgpack tokens.txt --format horizontal
         egparse parse model.msgpack letter.txt --output-format json --output letter.json
         egparse parse model.msgpack letter.txt --output-format tree --marginals | less
+        egparse parse model.msgpack letters/ --output-format parquet --output letters.parquet
     """
     from egparse.cli.annotating.inputs import input_files
-    from egparse.cli.annotating.outputs import Request, check_joined, opened_documents
+    from egparse.cli.annotating.outputs import Request, check_joined, check_table, opened_documents
     from egparse.cli.annotating.resuming import resumption
     from egparse.io.encodings import checked_encoding
     from egparse.service.hub.resolve import find_model
@@ -128,6 +129,7 @@ def parse(
         treebank,
         valid_labels,
     )
+    check_table(request, resume=resume)
     with ExitStack() as stack:
         journal = None
         if resume:
