@@ -218,6 +218,15 @@ class Sentence:
         """A copy in which the named columns are replaced."""
         return replace(self, **layers)  # type: ignore[arg-type]
 
+    def with_lines_before(self, lines: Sequence[str]) -> Sentence:
+        """A copy with other lines before its first word: comments, with ``#``."""
+        if self.source is None:
+            return replace(self, comments=tuple(lines))
+        first, *_ = self.source.word_lines
+        moved = [each + len(lines) - first for each in self.source.word_lines]
+        changed = replace(self.source, lines=(*lines, *self.source.lines[first:]), word_lines=moved)
+        return replace(self, source=changed)
+
     def rows(self, sentence: str | int | None = None) -> list[dict[str, Any]]:
         """One dictionary a word, for a data frame: ``pandas.DataFrame(sentence.rows())``.
 

@@ -47,7 +47,9 @@ _NOTHING: dict[str, Any] = dict.fromkeys(
 NO_BREAK_SPACE = "\u00a0"
 """Stands for a blank inside of a word where blanks separate words."""
 
-_MARKS = ("# newpar", "# newdoc")
+OPENING_MARKS = ("# newpar", "# newdoc")
+"""Beginnings of comments with which a paragraph or document opens."""
+
 _DOCUMENT = b"# newdoc"
 _JSON_MARK = b'"newdoc": '
 """Not part of any string in JSON, where quotes are escaped."""
@@ -55,7 +57,7 @@ _JSON_MARK = b'"newdoc": '
 
 def text_lines(sentence: Sentence) -> str:
     """The text of a sentence in a line, after an empty line if it opens a paragraph."""
-    opens = any(line.startswith(_MARKS) for line in sentence.lines_before)
+    opens = any(line.startswith(OPENING_MARKS) for line in sentence.lines_before)
     return ("\n" if opens else "") + sentence.text + "\n"
 
 

@@ -23,6 +23,9 @@ MOST_WORDS = 500
 RIGHT_TO_LEFT = ("R", "AL")
 """Bidirectional classes of letters of right-to-left scripts."""
 
+TREE_PROBABILITY = "# tree_probability ="
+"""Begins the comment with the probability of a tree, where several of a sentence are written."""
+
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _LINES = " ╵╷│╴╯╮┤╶╰╭├─┴┬┼"
 """The box-drawing character of each sum of directions."""
@@ -46,7 +49,9 @@ def tree_lines(sentence: Sentence) -> str:
     """
     drawn = list(_drawn(sentence))
     rows = _table([*zip(drawn, *_cells(sentence), strict=True)])
-    return "\n".join([sentence.text, *rows, "", ""])
+    lines = (line for line in sentence.lines_before if line.startswith(TREE_PROBABILITY))
+    known = "".join(f"  ({line.removeprefix('# tree_').replace(' =', '')})" for line in lines)
+    return "\n".join([sentence.text + known, *rows, "", ""])
 
 
 def isolated(form: str) -> str:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from cli.conftest import Trained
 from cli.program import complaint, run
 
+from egparse.io.corpus import read_corpus
+from egparse.sentences import Sentence
 from egparse.text import reading
 
+TREE = re.compile(r"tree_probability = (.*)")
 TEXT = "The cat sat. It slept.\n\nA dog barked.\n"
 
 
@@ -155,3 +160,34 @@ def test_a_line_without_an_end_is_refused(
     path.write_text("Yes.\n" + "a " * 100)
     said = complaint("parse", trained.model, path, "--format", "sentences")
     assert said == f"{path}:2: expected a line of at most 100 characters, got more"
+
+
+def test_the_most_probable_trees_stand_below_each_other(trained: Trained, text: Path) -> None:
+    asked = ("parse", trained.model, text, "--k-best", 3)
+    written = run(*asked).stdout
+    best = run("parse", trained.model, text).stdout
+    read = list(read_corpus(StringIO(written)))
+    trees: dict[str, list[Sentence]] = {}
+    for sentence in read:
+        trees.setdefault(sentence.sentence_id or "", []).append(sentence)
+    assert list(trees) == ["1", "2", "3"]
+    assert [ranked[0].forms for ranked in trees.values()] == [
+        one.forms for one in read_corpus(StringIO(best))
+    ]
+    for ranked in trees.values():
+        found = [
+            float(re.findall(r"tree_probability = (.*)", one.to_conllu())[0]) for one in ranked
+        ]
+        assert found == sorted(found, reverse=True)
+        assert len({(*one.heads,) for one in ranked}) == len(ranked) > 1
+    assert written.count("# newdoc") == 1
+    assert written.count("# newpar") == best.count("# newpar") == 2
+    assert run(*asked, "--jobs", 2).stdout == written
+    drawn = run(*asked, "--output-format", "tree").stdout
+    assert f"(probability {found[-1]:.4f})" in drawn
+    parsed = text.with_suffix(".conllu")
+    parsed.write_text(best)
+    again = run("parse", trained.model, parsed, "--k-best", 3).stdout
+    assert {*again.split("\n")} == {*written.split("\n")}
+    said = complaint(*asked, "--marginals")
+    assert said == "--k-best: expected no --marginals beside it, got both"

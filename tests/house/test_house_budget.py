@@ -15,10 +15,10 @@ BUDGET: dict[str, int] = {
     "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "sentences": 387,
+    "sentences": 396,
     "storage": 2_375,
     "compilation": 2_200,
-    "io": 3_150,
+    "io": 3_157,
     "classes": 1_870,
     "structures": 4_507,
     "features": 3_925,
@@ -35,14 +35,14 @@ BUDGET: dict[str, int] = {
     "spacy_components": 3_760,
     "api": 110,
     "experiments": 7_700,
-    "cli": 7_550,
+    "cli": 7_590,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 44_660, 2_500
-DOCUMENTS = 6_625
+TESTS, TESTS_OF_EXPERIMENTS = 44_690, 2_500
+DOCUMENTS = 6_640
 """The site without the pages of experiments, and the Markdown at the top."""
 
 

@@ -44,6 +44,7 @@ class Request:
     exceptions: str | None = None
     treebank: str | None = None
     valid_labels: bool = False
+    k_best: int | None = None
 
     @property
     def of_annotation(self) -> dict[str, Any]:
@@ -67,6 +68,7 @@ class Request:
             "--exceptions": self.exceptions,
             "--treebank": self.treebank,
             **({"--valid-labels": True} if self.valid_labels else {}),
+            **({"--k-best": self.k_best} if self.k_best else {}),
         }
 
 

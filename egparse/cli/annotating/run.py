@@ -66,7 +66,12 @@ class Run:
         self._held: list[Sentence] = []
         self._reader: TextReader | None = None
         self._work = Annotation(
-            model, request.model, self._reading(), request.of_annotation, request.output_format
+            model,
+            request.model,
+            self._reading(),
+            request.of_annotation,
+            request.output_format,
+            request.k_best,
         )
 
     def annotate(self, map_all: MapPieces | None = None) -> None:

@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
+from math import exp, isnan
 from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
@@ -18,13 +19,18 @@ from egparse.errors import CorpusError, EgparseError
 from egparse.io import output_formats
 from egparse.io.corpus import read_corpus, write_corpus
 from egparse.io.detection import FORMATS as CORPORA
+from egparse.io.output_formats import OPENING_MARKS
+from egparse.io.tree_format import TREE_PROBABILITY
 from egparse.io.word_tables import FORMATS as TABLES
 from egparse.io.word_tables import message, places
 from egparse.pipeline.components import LABELLER
-from egparse.pipeline.model import Model
+from egparse.pipeline.model import Model, ScoredSentence
 from egparse.sentences import Sentence
 from egparse.text.exceptions.table import Exceptions
 from egparse.text.reading import PLAIN_FORMATS, PartsOfText
+
+_AGAIN = "\ue000".encode()
+"""After the place of a number: it is that of the sentence before, of which this is another tree."""
 
 
 class Amount(NamedTuple):
@@ -48,9 +54,10 @@ class Written(NamedTuple):
         """The passage with sentences numbered from ``first_id`` on, if it is plain input."""
         if len(self.parts) == 1:
             return self.parts[0]
-        numbered = [self.parts[0]]
-        for number, part in enumerate(self.parts[1:], first_id):
-            numbered += [b"%d" % number, part]
+        numbered, number = [self.parts[0]], first_id - 1
+        for part in self.parts[1:]:
+            number += not part.startswith(_AGAIN)
+            numbered += [b"%d" % number, part.removeprefix(_AGAIN)]
         return b"".join(numbered)
 
 
@@ -66,8 +73,9 @@ class Annotated(NamedTuple):
 @dataclass(frozen=True)
 class Annotation:
     """The work on pieces. ``output`` is the format to write, None for that of the input.
-    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``. ``mark``
-    stands for the number of a sentence until it is known, and cannot be guessed. A pickle holds
+    ``reading`` are options of ``read_corpus``, ``options`` those of ``Model.annotate``; with
+    ``k_best`` so many trees of each sentence are written instead of the best one. ``mark`` stands
+    for the number of a sentence until it is known, and cannot be guessed. A pickle holds
     ``file``, the path of the model or its content, its exceptions, which may be others than those
     of the file, the treebank that it annotates like, and whether its labels are valid: a process
     without shared memory loads the model from there.
@@ -78,6 +86,7 @@ class Annotation:
     reading: Mapping[str, Any]
     options: Mapping[str, Any]
     output: str | None = None
+    k_best: int | None = None
     mark: str = ""
 
     def __post_init__(self) -> None:
@@ -128,44 +137,44 @@ class Annotation:
     def _written(
         self, piece: Iterable[Passage], read: Sequence[Sequence[Sentence]]
     ) -> list[Written]:
-        annotated = self.model.annotate(chain.from_iterable(read), **self.options)
+        annotated = self._annotated(chain.from_iterable(read))
         written = []
         for passage, sentences in zip(piece, read, strict=False):
             is_plain = passage.format in PLAIN_FORMATS
             format = self.output or ("conllu" if is_plain else passage.format)
-            amount, data = self._formatted(islice(annotated, len(sentences)), format)
+            trees = chain.from_iterable(islice(annotated, len(sentences)))
+            data = self._formatted(trees, format)
             parts = data.split(self.mark.encode()) if is_plain else [data]
+            amount = Amount(len(sentences), sum(map(len, sentences)))
             written.append(Written(amount, parts, format, is_plain))
         return written
 
-    def _formatted(self, sentences: Iterable[Sentence], format: str) -> tuple[Amount, bytes]:
+    def _annotated(self, sentences: Iterator[Sentence]) -> Iterator[Iterable[Sentence]]:
+        """Of each sentence the annotation, or the most probable ones."""
+        if self.k_best is None:
+            return ((one,) for one in self.model.annotate(sentences, **self.options))
+        gold_tags = self.options["gold_tags"]
+        return map(_trees, self.model.k_best(sentences, self.k_best, gold_tags=gold_tags))
+
+    def _formatted(self, sentences: Iterable[Sentence], format: str) -> bytes:
         """Sentences in a corpus format, or as a piece in another format."""
-        words = 0
-
-        def counted() -> Iterator[Sentence]:
-            nonlocal words
-            for sentence in sentences:
-                words += len(sentence)
-                yield sentence
-
         if format in CORPORA:
             text = io.StringIO()
-            return Amount(write_corpus(counted(), text, format), words), text.getvalue().encode()
-        written = list(counted())
+            write_corpus(sentences, text, format)
+            return text.getvalue().encode()
+        written = list(sentences)
         if format not in TABLES:
-            data = output_formats.piece(written, format).encode()
-        elif written:
-            batches = self.model.word_batches(self.options["probabilities"])
-            data = message(batches.batch(places(written, begun=True)))
-        else:
-            data = b""
-        return Amount(len(written), words), data
+            return output_formats.piece(written, format).encode()
+        if not written:
+            return b""
+        batches = self.model.word_batches(self.options["probabilities"])
+        return message(batches.batch(places(written, begun=True)))
 
     def __reduce__(self) -> tuple[Callable[..., Annotation], tuple[Any, ...]]:
         labeller = self.model.components.get(LABELLER)
         valid = labeller is not None and labeller.rules is not None
         given = (self.file, self.model.exceptions, self.model.columns.treebank, valid)
-        return _load, (*given, self.reading, self.options, self.output, self.mark)
+        return _load, (*given, self.reading, self.options, self.output, self.k_best, self.mark)
 
 
 def _load(
@@ -175,3 +184,18 @@ def _load(
     model = replace(model, exceptions=exceptions).in_treebank(treebank)
     model = model.with_valid_labels() if valid else model
     return Annotation(model, file, *rest)
+
+
+def _trees(ranked: Sequence[ScoredSentence]) -> Iterator[Sentence]:
+    """The trees of a sentence, best first, with the probability of each in a comment. The first one
+    alone begins a document or paragraph.
+    """
+    for rank, (sentence, log_probability) in enumerate(ranked):
+        left_out = (TREE_PROBABILITY, *OPENING_MARKS) if rank else TREE_PROBABILITY
+        lines = [line for line in sentence.lines_before if not line.startswith(left_out)]
+        if not isnan(log_probability):
+            lines.append(f"{TREE_PROBABILITY} {exp(log_probability):.4f}")
+        if rank and sentence.source is None and sentence.sentence_id is not None:
+            again = sentence.sentence_id + _AGAIN.decode()
+            sentence = replace(sentence, sentence_id=again)
+        yield sentence.with_lines_before(lines)

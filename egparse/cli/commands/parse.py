@@ -31,6 +31,7 @@ def parse(
     gold_tags: bool = False,
     respect_input: bool = False,
     marginals: bool = False,
+    k_best: Annotated[int | None, FROM_1] = None,
     exceptions: Path | None = None,
     treebank: str | None = None,
     valid_labels: bool = False,
@@ -76,6 +77,8 @@ def parse(
         --marginals: Write the probability of each predicted value, from 0 to 1, to MISC: PUpos,
             PXpos, PFeats, PLemma, PHead, PDeprel (given the head) and PNE. Also in JSON, tables and
             trees.
+        --k-best K: Write the K most probable trees of each sentence, best first, each with its
+            probability in a comment tree_probability.
         --jobs, -j N: Annotate with N processes (0: one for each processor); the output does not
             depend on N.
         --resume: Keep a journal beside the output, and go on where an interrupted run of the same
@@ -99,6 +102,7 @@ def parse(
         egparse parse model.msgpack tokens.txt --format horizontal
         egparse parse model.msgpack letter.txt --output-format json --output letter.json
         egparse parse model.msgpack letter.txt --output-format tree --marginals | less
+        egparse parse model.msgpack letter.txt --output-format tree --k-best 2
         egparse parse model.msgpack letters/ --output-format parquet --output letters.parquet
     """
     from egparse.cli.annotating.inputs import input_files
@@ -109,6 +113,9 @@ def parse(
 
     if output is not None and output_dir is not None:
         raise EgparseError("--output-dir: expected no --output beside it, got both")
+    for flag, is_given in (("--marginals", marginals), ("--respect-input", respect_input)):
+        if k_best is not None and is_given:
+            raise EgparseError(f"--k-best: expected no {flag} beside it, got both")
     check_engine(engine, workers, ray_address, None if jobs == 1 else jobs)
     checked_encoding(encoding)
     files = input_files(inputs)
@@ -128,6 +135,7 @@ def parse(
         None if exceptions is None else str(exceptions),
         treebank,
         valid_labels,
+        k_best,
     )
     check_table(request, resume=resume)
     with ExitStack() as stack:
