@@ -5,14 +5,17 @@ It loads and runs nothing; the form asks for the page again, with the text and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from itertools import islice
+from math import exp
 from xml.etree.ElementTree import Element
 
+from egparse.io.tree_format import MOST_WORDS, UNSURE, isolated
+from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, Sentence
 from egparse.service.pages.annotation_page import View, article, head
-from egparse.service.pages.words import as_text, html, node, parsed
+from egparse.service.pages.words import as_text, html, least, node, parsed, shown
 from egparse.service.rest.process import Steps, Task, annotated, served_model
 from egparse.service.rest.served_models import ServedModel, ServedModels
 from egparse.text.reading import TEXT
@@ -64,7 +67,7 @@ def page(models: ServedModels, parameters: Mapping[str, str]) -> Steps[bytes]:
                 break
     articles = []
     for number, sentence in enumerate(islice(sentences, MOST_SENTENCES), 1):
-        articles.append(_article(number, sentence, served.model.language))
+        articles.append(_article(number, sentence, served.model))
         yield
     facts = []
     if len(sentences) > MOST_SENTENCES:
@@ -97,11 +100,33 @@ def _form(models: ServedModels, chosen: ServedModel, text: str) -> Element:
     )
 
 
-def _article(number: int, sentence: Sentence, language: str) -> Element:
+def _article(number: int, sentence: Sentence, model: Model) -> Element:
     drawn = article(View(number, sentence))
-    drawn.set("lang", language)
+    drawn.set("lang", model.language)
+    probability = least((sentence.probabilities or {}).get("heads", ()))
+    if probability is not None and probability < UNSURE and len(sentence) <= MOST_WORDS:
+        drawn.extend(_readings(sentence, model))
     drawn.append(_table(number, sentence))
     return drawn
+
+
+def _readings(sentence: Sentence, model: Model) -> Iterator[Element]:
+    """The two most probable trees: their probabilities, and the words in which they differ."""
+    ranked = next(model.k_best([sentence], 2))
+    if len(ranked) < 2:
+        return
+    trees = [[*zip(tree.heads, tree.deprels, strict=True)] for tree, _ in ranked]
+    words = [word for word in range(len(sentence)) if trees[0][word] != trees[1][word]]
+    readings = []
+    for tree, (_, log_probability) in zip(trees, ranked, strict=True):
+        places = "; ".join(_place(sentence, word, *tree[word]) for word in words)
+        readings.append(f"<li><b>{shown(exp(log_probability))}</b> {as_text(places)}</li>")
+    yield parsed(f'<div class="readings">Most probable trees:<ol>{"".join(readings)}</ol></div>')
+
+
+def _place(sentence: Sentence, word: int, head: int, label: str) -> str:
+    form = isolated(sentence.forms[word])
+    return f"{form}: {label}" + (f" of {isolated(sentence.forms[head - 1])}" if head else "")
 
 
 def _table(number: int, sentence: Sentence) -> Element:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
+from math import exp
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
@@ -59,6 +61,23 @@ def test_words_tags_and_tree_of_a_text_are_shown() -> None:
     assert len(article.findall(".//svg//text[@class='displacy-token']")) == 4
     assert texts(whole, ".//textarea") == ["O gato dorme. Ela não.\n"]
     assert texts(whole, ".//option[@selected]") == ["second"]
+
+
+def test_two_readings_of_an_unsure_sentence_are_told_apart() -> None:
+    text = "O gato viu o cão com a menina no jardim da casa velha com um rato."
+    (ranked,) = models().default.model.k_best(models().default.model(text), 2)
+    found = texts(shown(data=text), ".//div[@class='readings']//li")
+    assert len(found) == 2
+    for line, tree in zip(found, ranked, strict=True):
+        assert line.startswith(f"{exp(tree.log_probability):.3f} ")
+        for place in line.partition(" ")[2].split("; "):
+            form, label, head = re.fullmatch(r"(\S+): (\S+?)(?: of (\S+))?", place).groups()
+            sentence = tree.sentence
+            arcs = zip(sentence.forms, sentence.deprels, sentence.heads, strict=True)
+            heads = [
+                head and sentence.forms[head - 1] for f, d, head in arcs if (f, d) == (form, label)
+            ]
+            assert (head or 0) in heads
 
 
 def test_text_stays_text_and_nothing_is_loaded() -> None:
