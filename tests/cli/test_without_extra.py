@@ -1,5 +1,5 @@
-"""What works where only the core is installed: SciPy and matplotlib are kept from being
-imported, as if they were not there.
+"""What works where only the core is installed: packages of extras are kept from being imported,
+as if they were not there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cli.program import ENVIRONMENT, without
 
-PROGRAM = without("scipy", "matplotlib") + "main()"
+PROGRAM = without("scipy", "matplotlib", "pyarrow") + "main()"
 
 TASKS = ("splitter", "tokeniser", "upos", "xpos", "feats", "lemmas", "spans", "pruner", "parser")
 QUICK = (
@@ -35,6 +35,9 @@ def test_a_corpus_is_trained_on_and_parsed(corpus: Path, tmp_path: Path) -> None
     run("parse", model, corpus, "--marginals", "--quiet", "--output", parsed)
     assert parsed.read_text(encoding="utf-8").count("\n\n") == 30
     run("evaluate", model, corpus)
+    table = ("parse", model, corpus, "--output-format", "parquet", "--output", tmp_path / "table")
+    line = "egparse: tables of words: needs pyarrow; pip install 'egparse[tables]'\n"
+    assert run(*table, status=2).stderr == line
 
 
 @pytest.mark.parametrize(
