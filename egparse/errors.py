@@ -20,6 +20,7 @@ PACKAGES = {
     "smart_open": ("smart_open", "ray"),
     "opencc": ("OpenCC", "chinese"),
     "pyarrow": ("pyarrow", "tables"),
+    "cassis": ("dkpro-cassis", "inception"),
 }
 """Modules that an extra installs -> names of their packages, and the extra."""
 

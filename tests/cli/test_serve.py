@@ -162,7 +162,7 @@ def test_refusals_have_reasons(service: Service) -> None:
     assert faulty[1].startswith("Cannot read input data: data:1: expected 10 tab-separated")
     assert service.refused("/process", b"data=%ff", **form)[0] == 400
     assert service.refused("/process", b"{}", Content_Type="application/json")[0] == 400
-    nowhere = (404, "expected /, /process, /models or /health\n")
+    nowhere = (404, "expected /, /process, /models, /inception/MODEL/predict or /health\n")
     assert service.refused("/model") == service.refused("/models/") == nowhere
     host = urlsplit(service.address)
     connection = http.client.HTTPConnection(str(host.hostname), host.port, timeout=PATIENCE)

@@ -30,7 +30,8 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from egparse.errors import one_line
+from egparse.errors import ConfigError, one_line
+from egparse.service.rest.inception import recommend
 from egparse.service.rest.page import POLICY, page
 from egparse.service.rest.process import (
     Refused,
@@ -38,6 +39,7 @@ from egparse.service.rest.process import (
     T,
     parameters_of,
     process,
+    served_model,
     understood,
 )
 from egparse.service.rest.served_models import ServedModels
@@ -171,25 +173,36 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
     """The application that serves models. Web pages from ``origins`` may use it (``*``: any)."""
     places, turns = _Places(), Turns(limits.threads)
 
-    async def answered(request: Request, answer: Answer) -> bytes:
-        query = request.scope["query_string"]
-        content_type = request.headers.get("content-type", "")
+    async def answered(request: Request, answer: Callable[[bytes], Steps[bytes]]) -> bytes:
         with places.one(_client(request.scope)):
             body = await _body(request, limits.size)
+            large = len(request.scope["query_string"]) + len(body) > _SMALL
+            return await turns.result(answer(body), lambda: _left(request), large=large)
 
-            def steps() -> Steps[bytes]:
-                parameters = parameters_of(query, content_type, body)
-                yield
-                return (yield from answer(models, parameters))
+    def by_parameters(request: Request, answer: Answer) -> Callable[[bytes], Steps[bytes]]:
+        content_type = request.headers.get("content-type", "")
 
-            large = len(query) + len(body) > _SMALL
-            return await turns.result(steps(), lambda: _left(request), large=large)
+        def steps(body: bytes) -> Steps[bytes]:
+            parameters = parameters_of(request.scope["query_string"], content_type, body)
+            yield
+            return (yield from answer(models, parameters))
+
+        return steps
 
     async def process_request(request: Request) -> Response:
-        return Response(await answered(request, _reply), media_type="application/json")
+        reply = await answered(request, by_parameters(request, _reply))
+        return Response(reply, media_type="application/json")
 
     async def show_page(request: Request) -> Response:
-        return HTMLResponse(await answered(request, page), headers=POLICY)
+        return HTMLResponse(await answered(request, by_parameters(request, page)), headers=POLICY)
+
+    async def recommend_to_inception(request: Request) -> Response:
+        served = served_model(models, {"model": request.path_params["model"]})
+        reply = await answered(request, lambda body: recommend(served.model, body))
+        return Response(reply, media_type="application/json")
+
+    async def train_for_inception(request: Request) -> Response:
+        raise _Failed(501, "expected a recommender that is not Trainable: models do not learn here")
 
     async def list_models(request: Request) -> Response:
         return JSONResponse(models.as_json())
@@ -202,12 +215,14 @@ def application(models: ServedModels, limits: Limits, origins: Sequence[str] = (
         return PlainTextResponse(f"{reason}\n", status, headers)
 
     both = ["GET", "POST"]
-    faults = (HTTPException, Refused, Gone, _Failed, Exception)
+    faults = (HTTPException, Refused, Gone, ConfigError, _Failed, Exception)
     app = Starlette(
         routes=[
             Route("/", show_page, methods=both),
             Route("/process", process_request, methods=both),
             Route("/models", list_models, methods=both),
+            Route("/inception/{model}/predict", recommend_to_inception, methods=["POST"]),
+            Route("/inception/{model}/train", train_for_inception, methods=["POST"]),
             Route("/health", health),
         ],
         exception_handlers=dict.fromkeys(faults, failed),
@@ -234,8 +249,10 @@ def _fault(error: Exception) -> tuple[int, str, Mapping[str, str] | None]:
             return error.status, str(error), None
         case Gone():
             return _GONE, "the client has closed the connection", None
+        case ConfigError():
+            return 501, str(error), None
         case HTTPException(status_code=404):
-            return 404, "expected /, /process, /models or /health", None
+            return 404, "expected /, /process, /models, /inception/MODEL/predict or /health", None
         case HTTPException():
             methods = (error.headers or {}).get("Allow", "").split(", ")
             allowed = ", ".join(sorted(methods))

@@ -50,7 +50,7 @@ _OUTPUTS = {name: name for name in (CONLLU, *FORMATS)} | {
 _GIVEN = frozenset([CONLLU, "horizontal", "vertical"])
 """Values of ``tokenizer`` that name an input format."""
 
-_STEP = 1000
+STEP = 1000
 """Words that are annotated at a time: with fewer, annotating takes longer on the whole."""
 
 URL_ENCODED = "application/x-www-form-urlencoded"
@@ -143,7 +143,7 @@ def annotated(task: Task) -> Iterator[list[Sentence]]:
         Refused: data that are not in the input format.
     """
     try:
-        for sentences in batches(_sentences(task), _STEP):
+        for sentences in batches(_sentences(task), STEP):
             yield _annotated(task, sentences)
     except EmptyCorpusError:
         return
