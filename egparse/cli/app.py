@@ -17,8 +17,8 @@ from egparse.cli.notices import reported
 from egparse.cli.options import declared
 
 COMMANDS = (
-    *("train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download"),
-    *("package", "tune", "classes", "settings", "warm", "build-model", "experiment"),
+    *("train", "evaluate", "parse", "visualize", "suggest", "serve", "inspect", "models"),
+    *("download", "package", "tune", "classes", "settings", "warm", "build-model", "experiment"),
 )
 """All commands, in the order of the help; each is in the module of its name, but for a few."""
 
@@ -69,6 +69,7 @@ def egparse(
         egparse evaluate model.msgpack test.conllu
         echo 'The cat sat on the mat.' | egparse parse en_ewt -
         egparse visualize en_ewt article.txt --output article.html
+        egparse suggest en_ewt letters/ --output next.conllu
         egparse serve en_ewt fr_sequoia
         egparse inspect model.msgpack
         egparse download UD_French-Sequoia

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -170,6 +171,19 @@ def fit_temperature(
 
     low, high = math.log(_MIN_TEMPERATURE), math.log(_MAX_TEMPERATURE)
     return math.exp(_golden_section(loss, low, high, _PRECISION))
+
+
+def expected_accuracy(sentence: Sentence) -> float | None:
+    """The mean probability of the heads; of all values if no head has one; None if no value has.
+
+    Unlike the probability of the whole tree, it does not fall with the length of the sentence.
+    """
+    layers = sentence.probabilities or {}
+    for values in (layers.get("heads", ()), chain.from_iterable(layers.values())):
+        known = [value for value in values if value is not None]
+        if known:
+            return sum(known) / len(known)
+    return None
 
 
 def calibrations(

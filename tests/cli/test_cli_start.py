@@ -14,8 +14,8 @@ from egparse.io.detection import FORMATS
 from egparse.text.reading import PLAIN_FORMATS
 
 COMMANDS = (
-    "train", "evaluate", "parse", "visualize", "serve", "inspect", "models", "download", "package",
-    "tune", "classes", "settings", "warm", "experiment",
+    "train", "evaluate", "parse", "visualize", "suggest", "serve", "inspect", "models", "download",
+    "package", "tune", "classes", "settings", "warm", "experiment",
 )  # fmt: skip
 
 

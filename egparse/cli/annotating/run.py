@@ -68,7 +68,7 @@ class Run:
         self._work = Annotation(
             model,
             request.model,
-            self._reading(),
+            reading_of(model, respect_input=request.respect_input),
             request.of_annotation,
             request.output_format,
             request.k_best,
@@ -232,16 +232,17 @@ class Run:
             raise EgparseError(f"{passage.name}: expected {wanted}, got {format}")
         return passage
 
-    def _reading(self) -> dict[str, Any]:
-        """Options of ``read_corpus``: the annotation of the input is either kept or not read at
-        all, so that its faults do not matter.
-        """
-        if not self._request.respect_input:
-            return {"trees": False, "spans_key": None}
-        parser = self._model.components.get("parser")
-        return {
-            "trees": parser is not None,
-            "multiple_roots": parser is not None and not parser.single_root,
-            "spans_key": SPANS_KEY if "spans" in self._model.components else None,
-            "partial_spans": True,
-        }
+
+def reading_of(model: Model, *, respect_input: bool) -> dict[str, Any]:
+    """Options of ``read_corpus``: the annotation of the input is either kept or not read at all, so
+    that its faults do not matter.
+    """
+    if not respect_input:
+        return {"trees": False, "spans_key": None}
+    parser = model.components.get("parser")
+    return {
+        "trees": parser is not None,
+        "multiple_roots": parser is not None and not parser.single_root,
+        "spans_key": SPANS_KEY if "spans" in model.components else None,
+        "partial_spans": True,
+    }

@@ -210,7 +210,7 @@ def _require_corpus(place: str, format: InputFormat | None, purpose: str) -> Non
 
 def _least_certain(views: Iterable[View], limit: int, name: str) -> tuple[list[View], int]:
     """The views of lowest expected accuracy, least certain first, and the number of all views."""
-    from egparse.service.pages.words import expected_accuracy
+    from egparse.evaluation.calibration import expected_accuracy
 
     read = 0
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 from egparse import __version__
+from egparse.evaluation.calibration import expected_accuracy
 from egparse.schemes import Span, spans_of
 from egparse.sentences import MISSING, Sentence, places_in
 from egparse.service.pages.dependency_drawing import (
@@ -20,7 +21,6 @@ from egparse.service.pages.dependency_drawing import (
 from egparse.service.pages.words import (
     as_text,
     differs,
-    expected_accuracy,
     html,
     label_of,
     least,

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from itertools import chain, islice
+from itertools import islice
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 from egparse.io.blocks import SPANS_KEY
@@ -52,19 +52,6 @@ def probability(sentence: Sentence, layer: str, word: int) -> float | None:
     """The probability of a word's value in a layer, None if unknown; words count from 0."""
     values = (sentence.probabilities or {}).get(layer)
     return None if values is None else values[word]
-
-
-def expected_accuracy(sentence: Sentence) -> float | None:
-    """The mean probability of the heads; of all values if no head has one; None if no value has.
-
-    Unlike the probability of the whole tree, it does not fall with the length of the sentence.
-    """
-    layers = sentence.probabilities or {}
-    for values in (layers.get("heads", ()), chain.from_iterable(layers.values())):
-        known = [value for value in values if value is not None]
-        if known:
-            return sum(known) / len(known)
-    return None
 
 
 def least_certain_head(sentence: Sentence) -> int | None:
