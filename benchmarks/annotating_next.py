@@ -1,8 +1,8 @@
 """How many words have to be annotated until a parser reaches an accuracy, by the order in which its
 sentences are annotated (docs/how-to/annotating.md).
 
-Usage: python benchmarks/annotating_next.py TRAIN.conllu DEV.conllu [--words 1000] [--steps 6]
-       [--seeds 3] [--criteria ...]
+Usage: python benchmarks/annotating_next.py TRAIN.conllu DEV.conllu [--words 1000] [--steps 5]
+       [--seeds 2] [--criteria ...]
 
 An annotator is played by the training part: a model learns from the first words of it that were
 drawn, then parses the rest; the sentences that a criterion puts first are added with their gold
@@ -11,9 +11,8 @@ sentences, since long sentences take longer. Each criterion begins with the same
 
 random   any sentences
 longest  those of the most words
-doubt    those with the most expected errors for each word: one minus the probability of head and
-         label, on average
-errors   those with the most expected errors
+doubt    those with the lowest expected accuracy (``egparse suggest``)
+errors   those in which most words are expected to be wrong
 """
 
 from __future__ import annotations
@@ -24,17 +23,16 @@ import statistics
 from collections.abc import Callable, Sequence
 
 import egparse
+from egparse.evaluation.calibration import expected_accuracy
 from egparse.sentences import Sentence
 
 LAYERS = ("upos", "feats", "heads", "deprels")
 SETTINGS = {"layers": LAYERS, "tokeniser": {"train": False}, "splitter": {"train": False}}
 
 
-def expected_errors(sentence: Sentence) -> float:
-    """The number of words whose head or label is expected to be wrong."""
-    found = sentence.probabilities or {}
-    pairs = zip(found["heads"], found["deprels"], strict=True)
-    return sum(1 - (head or 0) * (label or 0) for head, label in pairs)
+def doubt(sentence: Sentence) -> float:
+    """The share of heads that are expected to be wrong."""
+    return 1 - (expected_accuracy(sentence) or 0.0)
 
 
 def first_words(sentences: Sequence[Sentence], words: int) -> int:
@@ -49,8 +47,8 @@ def first_words(sentences: Sequence[Sentence], words: int) -> int:
 
 CRITERIA: dict[str, Callable[[Sentence], float]] = {
     "longest": len,
-    "doubt": lambda sentence: expected_errors(sentence) / len(sentence),
-    "errors": expected_errors,
+    "doubt": doubt,
+    "errors": lambda sentence: doubt(sentence) * len(sentence),
 }
 
 
@@ -66,7 +64,7 @@ def curve(
         model = egparse.train(known, dev, seed=1, **SETTINGS)
         scores.append(model.evaluate(dev, bootstrap=0).metrics["LAS"].f1)
         if criterion != "random" and step < options.steps:
-            parsed = model.annotate(rest, probabilities=["heads", "deprels"])
+            parsed = model.annotate(rest, probabilities=["heads"])
             pairs = zip(map(CRITERIA[criterion], parsed), rest, strict=True)
             rest = [one for _, one in sorted(pairs, key=lambda pair: -pair[0])]
     return scores
@@ -80,8 +78,8 @@ def main() -> None:
     parser.add_argument("train")
     parser.add_argument("dev")
     parser.add_argument("--words", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=6)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--criteria", nargs="+", default=["random", *CRITERIA])
     options = parser.parse_args()
     corpus, dev = (list(egparse.read_corpus(path)) for path in (options.train, options.dev))
@@ -95,11 +93,15 @@ def main() -> None:
             print(
                 f"{criterion:<8} {seed}  " + "  ".join(f"{one:5.2f}" for one in found), flush=True
             )
-    words = "  ".join(f"{options.words * (step + 1):5}" for step in range(options.steps + 1))
-    print(f"{'words':<8} *  {words}")
+    print(row("words", "", [options.words * (step + 1) for step in range(options.steps + 1)]))
     for criterion, rows in curves.items():
-        means = (statistics.mean(column) for column in zip(*rows, strict=True))
-        print(f"{criterion:<8} *  " + "  ".join(f"{one:5.2f}" for one in means))
+        means = [statistics.mean(column) for column in zip(*rows, strict=True)]
+        print(row(criterion, "mean", means))
+
+
+def row(name: str, seed: str, values: Sequence[float]) -> str:
+    """A line of the table."""
+    return f"{name:<8} {seed:>4}" + "".join(f"{value:9,.2f}" for value in values)
 
 
 if __name__ == "__main__":
