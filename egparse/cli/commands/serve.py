@@ -29,7 +29,8 @@ def serve(
     """Serve models over HTTP, as UDPipe's service does.
 
     /process annotates the parameter data, /models lists the models, /health replies while the
-    service runs, and / is a page to type a text and see its trees. Ctrl-C and SIGTERM stop it:
+    service runs, and / is a page to type a text and see its trees. /inception/MODEL is an external
+    recommender of INCEpTION (pip install 'egparse[inception]'). Ctrl-C and SIGTERM stop it:
     requests that it has taken are still answered. There is neither encryption nor a password: to
     serve other machines, put it behind a web server that has them.
 
