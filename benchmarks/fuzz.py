@@ -4,7 +4,7 @@ for them, are those of ``tests/fuzzing/targets.py``.
 
 Inputs change in their structure as well as in their bytes: a place in the tree of a model file, a
 cell or a line of a corpus, a parameter of a request. Branches are counted in Python; of modules
-with kernels only in what is not a kernel. ``NUMBA_BOUNDSCHECK=1`` compiles kernels that check each
+with kernels only in methods. ``NUMBA_BOUNDSCHECK=1`` compiles kernels that check each
 index, which takes some minutes first.
 
 The first input for which something does not hold ends the run with its traceback, and is written to
@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import FrameType, FunctionType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import msgpack
@@ -81,7 +81,7 @@ def fuzz(target: str, folder: Path, seconds: int, seed: int) -> None:
         for name, _ in modules("storage", "pipeline", "sequences", "parsing", "text", "io", "rest"):
             import_module(name)
     for name in {*with_kernels}.intersection(sys.modules):
-        instrument_functions(sys.modules[name])
+        instrument_methods(sys.modules[name])
     for number, content in enumerate(seeds_of(target)):
         (folder / f"seed-{number}").write_bytes(content)
     mutate = MUTATORS[target]
@@ -118,17 +118,16 @@ def modules(*rooms: str) -> Iterator[tuple[str, Path]]:
             yield ".".join(parts), path
 
 
-def instrument_functions(module: Any) -> None:
-    """Count branches in the functions and methods of a module that are no kernels."""
+def instrument_methods(module: ModuleType) -> None:
+    """Count branches in the methods of a module: other functions may become kernels."""
     import atheris
 
     classes = [one for one in vars(module).values() if isinstance(one, type)]
-    for owner in (module, *(one for one in classes if one.__module__ == module.__name__)):
+    for owner in (one for one in classes if one.__module__ == module.__name__):
         for value in vars(owner).values():
             function = getattr(value, "__func__", value)
             if isinstance(function, FunctionType) and function.__module__ == module.__name__:
-                with suppress(Exception):  # what atheris cannot change goes on as it is
-                    atheris.instrument_func(function)
+                atheris.instrument_func(function)
 
 
 # --- inputs ---------------------------------------------------------------------------------------
