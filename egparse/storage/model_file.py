@@ -53,6 +53,9 @@ FORMAT_VERSION = 2
 NEEDS_EGPARSE = "0.2.0"
 """The oldest egparse that reads ``FORMAT_VERSION``; an older one tells its user to install it."""
 
+RENEW = "train the model again, or get it anew ('egparse download')"
+"""What a user of an older file has to do."""
+
 FORMAT_KEYS = (
     *("format", "version", "needs_egparse", "package_version"),
     *("payload_length", "payload_sha256"),
@@ -311,7 +314,7 @@ def _check_header(header: Mapping[str, Any], payload_size: int) -> None:
     if version < FORMAT_VERSION:
         raise _Fault(
             f"of an older format ({version}) than egparse {__version__} reads ({FORMAT_VERSION}): "
-            "train the model again"
+            f"{RENEW}"
         )
     length = header.get("payload_length")
     if type(length) is not int or length < 0 or not isinstance(header.get("payload_sha256"), str):
@@ -366,6 +369,7 @@ def _unpacked(data: bytes, *, arrays: bool) -> dict[str, Any]:
         content = msgpack.unpackb(
             data,
             ext_hook=_array_from_extension,
+            object_pairs_hook=_map_from_pairs,
             max_str_len=size,
             max_bin_len=size,
             max_array_len=size,
@@ -379,6 +383,14 @@ def _unpacked(data: bytes, *, arrays: bool) -> dict[str, Any]:
             f"altered: it holds a value that cannot be decoded ({type(error).__name__})"
         ) from None
     return cast("dict[str, Any]", content)
+
+
+def _map_from_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A map; of two values of one key, readers may disagree on which one holds."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Fault("altered: it holds a map with a key twice")
+    return found
 
 
 def _array_to_bytes(array: np.ndarray[Any, Any]) -> bytes:

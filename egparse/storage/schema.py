@@ -33,6 +33,7 @@ from egparse.storage.arrays import (
     decompress_array,
     unpack_weights,
 )
+from egparse.storage.model_file import RENEW
 from egparse.types import Ints
 
 Sizes = dict[str, int]
@@ -43,6 +44,9 @@ STRING_BYTES = 150
 
 LARGEST_WEIGHT = 1e9
 """No weight is larger. Sums and quotients of such weights are finite even in single precision."""
+
+_DEFLATED = "deflated"
+"""A field of arrays as they were before the release of 0.2.0; the header of such files is valid."""
 
 _ANY = 1 << 31
 _SHOWN = 60
@@ -319,6 +323,8 @@ class Record:
     def read(self, stored: Stored, sizes: Sizes) -> dict[str, Any]:
         found = _map(stored)
         missing = [key for key in self.fields if key not in found and key not in self.absent]
+        if missing and _DEFLATED in found:
+            raise stored.fault(f"the field {missing[0]}", f"one of an older egparse: {RENEW}")
         if missing:
             raise stored.fault(f"the field {missing[0]}", f"only {_named(found)}")
         if not self.others and (unknown := [key for key in found if key not in self.fields]):

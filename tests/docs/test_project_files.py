@@ -112,3 +112,14 @@ def test_files_that_are_named_exist() -> None:
         if not path.endswith("mine.py")
         and not any((home / path).exists() for home in (ROOT, ROOT / "egparse", page.parent))
     ] == []
+
+
+def test_the_tests_that_hold_promises_exist() -> None:
+    promises = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", promises)
+    assert len(named) > 20
+    assert [
+        f"{path}::{test}"
+        for path, test in named
+        if f"\ndef {test}(" not in (ROOT / path).read_text(encoding="utf-8")
+    ] == []

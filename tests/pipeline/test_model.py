@@ -33,7 +33,7 @@ from egparse.io.trees import find_tree_fault
 from egparse.pipeline.conversion import batches
 from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
-from egparse.service.hub.resolve import load
+from egparse.service.hub.resolve import find_model, load
 from egparse.storage.model_file import read_header, read_model, write_model
 from egparse.text.training import splitter_counts
 from egparse.training.corpus import annotated_layers, hold_out
@@ -294,6 +294,17 @@ def test_a_shipped_model_is_written_again(tmp_path: Path) -> None:
     assert again.probabilistic == model.probabilistic
     assert again(sample("dev")[:5]) == model(sample("dev")[:5])
     assert read_header(tmp_path / "again.msgpack")["version"] == 2
+
+
+@pytest.mark.parametrize("name", ["fr_sequoia", "new"])
+def test_a_loaded_file_is_saved_to_the_same_bytes(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "new.msgpack"
+    if name == "new":
+        quick_model().save(path)
+    else:
+        path = find_model(name)
+    Model.load(path).save(tmp_path / "again.msgpack")
+    assert (tmp_path / "again.msgpack").read_bytes() == path.read_bytes()
 
 
 def test_a_call_annotates_a_text() -> None:

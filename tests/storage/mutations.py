@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgpack
 import numpy as np
-from storage.crafted import array_of, write_crafted
+from storage.crafted import array_of, file_of, header_of
 
 Tree = dict[str, Any]
 
@@ -57,12 +57,17 @@ class Mutant(NamedTuple):
     header: Tree
     payload: Tree
 
-    def write(self, path: Path) -> Path:
-        """Write it with right lengths and checksums."""
+    def content(self) -> bytes:
+        """The bytes of its file, with right lengths and checksums."""
         body = msgpack.packb(self.payload, default=_array)
         kept = {"version", "needs_egparse", "package_version"}
         header = {k: v for k, v in self.header.items() if k in kept or k not in FORMAT_KEYS}
-        return write_crafted(path, body, **header)
+        return file_of(msgpack.packb(header_of(body, **header)), body)
+
+    def write(self, path: Path) -> Path:
+        """Write its file."""
+        path.write_bytes(self.content())
+        return path
 
 
 FORMAT_KEYS = {

@@ -156,6 +156,14 @@ def test_a_newer_format_says_what_to_install(
     )
 
 
+def test_an_older_format_says_what_to_do(tmp_path: Path) -> None:
+    path = write_crafted(tmp_path / "m", b"\x80", version=1)
+    assert fault_of(read_header, path) == (
+        f"of an older format (1) than egparse {__version__} reads (2): "
+        "train the model again, or get it anew ('egparse download')"
+    )
+
+
 @pytest.mark.parametrize("needs", [None, 3, "1\n\x1b[31m" * 100])
 def test_a_newer_format_that_does_not_say_it_well_is_still_one_line(
     tmp_path: Path, needs: Any
@@ -212,6 +220,8 @@ LENGTHS = "the lengths in it do not add up to its length"
         (msgpack.packb({"t": msgpack.ExtType(9, b"x")}), NO_KIND),
         (b"\x81\xa1a", LENGTHS),
         (b"\x80\x80", LENGTHS),
+        (b"\x82\xa1a\x01\xa1a\x02", "it holds a map with a key twice"),
+        (b"\x81\xa1b\x82\xa1a\x01\xd9\x01a\x02", "it holds a map with a key twice"),
         (b"\x81\xa1\xff\x01", "it holds a value that cannot be decoded (UnicodeDecodeError)"),
     ],
 )

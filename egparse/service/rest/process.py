@@ -23,6 +23,7 @@ A request is worked on in steps of some hundred words, so that others can have t
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from io import BytesIO, StringIO
 from typing import Any, NamedTuple, TypeVar
@@ -62,6 +63,9 @@ _MOST = 100
 _NONE = "none"
 _TREE = ("heads", "deprels")
 _NAME = "data"
+
+
+logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # the reply says it
 
 
 class Refused(Exception):

@@ -254,10 +254,13 @@ def test_a_file_is_a_parameter_too() -> None:
         (*multipart({str(k): "" for k in range(101)}), "Expected at most 100 parameters"),
     ],
 )
-def test_a_faulty_body_is_refused(content_type: str, body: bytes, reason: str) -> None:
+def test_a_faulty_body_is_refused(
+    content_type: str, body: bytes, reason: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with pytest.raises(Refused) as refused:
         parameters_of(b"", content_type, body)
     assert str(refused.value).startswith(reason)
+    assert caplog.messages == [], "what a client sends fills no log"
 
 
 def test_parts_that_are_not_utf_8_are_refused() -> None:
