@@ -52,7 +52,7 @@ from egparse.spacy_components.label_tables import (
     from_spacy,
     to_spacy,
 )
-from egparse.spacy_components.multiword import Word, words_of
+from egparse.spacy_components.multiword import Multiword, Word, forms_of, multiword_tokens
 from egparse.text.rules import RuleSplitter
 
 _SPAN_CODES = {"B": BEGINS, "I": INSIDE, "O": OUTSIDE}
@@ -88,13 +88,14 @@ def sentences_from_doc(doc: Doc) -> list[Sentence]:
         "spans": [_entity_tag(token) for token in doc],
     }
     found = []
+    multiword = {one.first: one for one in multiword_tokens(doc)} if doc.user_data else {}
     for tokens, sentence in _sentences(doc, starts, columns):
         first, *rest = sentence.spans
         if first.startswith("I-"):  # the entity began in the sentence before
             first = f"B-{first[2:]}"
         spans = () if {first, *rest} == {MISSING} else (first, *rest)
         sentence = replace(sentence, spans=spans)
-        found.append(_with_words(sentence, tokens) if doc.user_data else sentence)
+        found.append(_with_words(sentence, tokens, multiword) if multiword else sentence)
     return found
 
 
@@ -117,6 +118,7 @@ def _sentences(
     arcs are spaCy's. A start at white space is one at the word after it. With ``ends`` a blank
     follows the Doc.
     """
+    forms = forms_of(doc)
     words: list[list[Token]] = []
     opens = True
     for token in doc:
@@ -140,8 +142,8 @@ def _sentences(
                 named = [from_spacy(value) for value in values] if layer == "deprels" else values
                 of_words[layer] = tuple(value or MISSING for value in named)
         misc = tuple(MISSING if _is_spaced(token, ends) else SPACE_AFTER_NO for token in tokens)
-        forms = tuple(token.text for token in tokens)
-        yield tokens, Sentence(forms, misc=misc).with_layers(**of_words)
+        sentence = Sentence(tuple(forms[token.i] for token in tokens), misc=misc)
+        yield tokens, sentence.with_layers(**of_words)
 
 
 def _is_spaced(token: Token, ends: bool) -> bool:
@@ -150,16 +152,18 @@ def _is_spaced(token: Token, ends: bool) -> bool:
     return bool(token.whitespace_) or (ends if is_last else token.doc[after].is_space)
 
 
-def _with_words(sentence: Sentence, tokens: Sequence[Token]) -> Sentence:
+def _with_words(
+    sentence: Sentence, tokens: Sequence[Token], multiword: Mapping[int, Multiword]
+) -> Sentence:
     """A sentence of one word for each of some tokens, with the words of multiword tokens in their
-    place.
+    place; ``multiword`` are these by their first tokens.
 
     What a multiword token depends on is said by its words, and a token that depends on it depends
-    on the one of its words that stands highest: spaCy has no place for another one.
+    on the one of its words that stands highest: spaCy has no place for another one. Where it is one
+    token a word, its words are there already.
     """
-    entries = [words_of(token) for token in tokens]
-    if not any(entries):
-        return sentence
+    several = [multiword.get(token.i) for token in tokens]
+    entries = [one.words if one is not None and one.n_tokens == 1 else None for one in several]
     firsts = [0, *accumulate(1 if words is None else len(words) for words in entries)]
     number_of = {token.idx: number for number, token in enumerate(tokens)}
     highest = [
@@ -170,16 +174,21 @@ def _with_words(sentence: Sentence, tokens: Sequence[Token]) -> Sentence:
         layer: [] for layer in ("forms", "heads", "misc", "spans", *_STRINGS)
     }
     ranges = []
+    misc = list(sentence.misc)
     for number, (token, words) in enumerate(zip(tokens, entries, strict=True)):
+        one = several[number]
+        if one is not None and number + one.n_tokens <= len(tokens):
+            end = number + one.n_tokens
+            last = firsts[number] + len(one.words) - 1
+            ranges.append(SurfaceToken(firsts[number], last, one.text, misc[end - 1]))
+            misc[number:end] = [MISSING] * one.n_tokens
         if words is None:
             for layer, column in columns.items():
-                if values := getattr(sentence, layer):
+                if values := (misc if layer == "misc" else getattr(sentence, layer)):
                     column.append(values[number])
             head = columns["heads"][-1]
             columns["heads"][-1] = highest[head - 1] + 1 if head > 0 else head
             continue
-        last = firsts[number + 1] - 1
-        ranges.append(SurfaceToken(firsts[number], last, token.text, sentence.misc[number]))
         tag = sentence.spans[number] if sentence.spans else ""
         for k, word in enumerate(words):
             columns["forms"].append(word["form"])
