@@ -9,7 +9,7 @@ A Doc and a ``Sentence`` differ in some points, which all directions translate:
 
 Of MISC, a Doc can hold only SpaceAfter=No. It has no place for comments, sentence identifiers, UPOS
 tags that are not of UD, and FEATS that are not pairs ``name=value``. Multiword tokens are kept from
-a Doc of ``egparse.Tokenizer.v1``, but not in the other direction: there each word is a token.
+a Doc of ``egparse.Tokenizer.v1``; in the other direction each word is a token.
 """
 
 from __future__ import annotations
@@ -52,7 +52,15 @@ from egparse.spacy_components.label_tables import (
     from_spacy,
     to_spacy,
 )
-from egparse.spacy_components.multiword import Multiword, Word, forms_of, multiword_tokens
+from egparse.spacy_components.multiword import (
+    Multiword,
+    Word,
+    forms_of,
+    multiword_tokens,
+    pieces_of,
+    put_norms,
+    put_words,
+)
 from egparse.text.rules import RuleSplitter
 
 _SPAN_CODES = {"B": BEGINS, "I": INSIDE, "O": OUTSIDE}
@@ -224,11 +232,15 @@ def _head(word: Word, token: Token, number_of: dict[int, int], firsts: Sequence[
 # -- to a Doc --------------------------------------------------------------------------------------
 
 
-def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
+def doc_from_sentences(
+    sentences: Iterable[Sentence], vocab: Vocab, *, split_multiword: bool = False
+) -> Doc:
     """One Doc of the words of all sentences, with their annotation and sentence starts.
 
     ``sentences_from_doc`` gives the same sentences back, without what spaCy has no place for (see
-    the head of this module).
+    the head of this module). With ``split_multiword`` the Doc has the text of multiword tokens,
+    with a piece of it for each word, as ``egparse.Tokenizer.v1`` makes them with that setting;
+    words of a token with fewer characters than words stay words.
 
     Raises:
         ValueError: a column with another number of cells than there are words, or a head beyond the
@@ -239,9 +251,16 @@ def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
         _check(sentence, number)
     words = [form for sentence in chosen for form in sentence.forms]
     spaces = [space for sentence in chosen for space in _spaces(sentence)]
+    split = list(_pieces(chosen)) if split_multiword else []
+    for start, pieces, _ in split:
+        end = start + len(pieces)
+        words[start:end], spaces[start : end - 1] = pieces, [False] * (len(pieces) - 1)
     doc = Doc(vocab, words=words, spaces=spaces)
     if not words:
         return doc
+    for start, pieces, forms in split:
+        put_words(doc, doc[start].idx, "".join(pieces), forms)
+    put_norms(doc)
     _write_tags(doc, chosen)
     if any(head != MISSING_HEAD for sentence in chosen for head in sentence.heads):
         _write_arcs(doc, chosen)
@@ -272,6 +291,18 @@ def _spaces(sentence: Sentence) -> list[bool]:
         spaces[first:last] = [not spelled] * (last - first)
         spaces[last] = SPACE_AFTER_NO not in misc.split("|")
     return spaces
+
+
+def _pieces(sentences: Iterable[Sentence]) -> Iterator[tuple[int, list[str], Sequence[str]]]:
+    """The first word of each multiword token among all words, its text in pieces, and its words."""
+    before = 0
+    for sentence in sentences:
+        for first, last, form, _ in sentence.tokens:
+            forms = sentence.forms[first : last + 1]
+            pieces = pieces_of(form, forms)
+            if pieces is not None:
+                yield before + first, pieces, forms
+        before += len(sentence)
 
 
 def _column(sentence: Sentence, layer: str) -> Sequence[str]:

@@ -229,19 +229,17 @@ def _split_into_sentences(
         found = word_starts.searchsorted(unknown.nonzero()[0], side="right") - 1
         spaced = (np.append(blank[1:], False) | (held["SPACY"] > 0))[places]
         opens_paragraph = _between(breaks, places) > 0
-        bounds, wholes = word_starts, forms
-        whole = np.arange(len(forms))
+        whole, wholes, bounds = np.arange(len(forms)), forms, word_starts
         if continued is not None:
             whole = np.flatnonzero(~continued[places])
-            ends = np.append(whole[1:], len(forms))
-            bounds, spaced = whole.searchsorted(word_starts), spaced[ends - 1]
-            wholes = [
-                "".join(forms[a:b]) for a, b in zip(whole.tolist(), ends.tolist(), strict=True)
-            ]
+            pieces = pairwise([*whole.tolist(), len(forms)])
+            wholes = ["".join(forms[first:end]) for first, end in pieces]
+            bounds = whole.searchsorted(word_starts)
+            spaced = spaced[np.append(whole[1:], len(forms)) - 1]
         chosen = [slice(*bounds[number : number + 2].tolist()) for number in np.unique(found)]
-        predicted = np.zeros(len(forms), dtype=np.bool_)
-        predicted[whole] = _split(chosen, wholes, spaced, opens_paragraph[whole], splitter)
-        starts = longest_pieces(starts | (predicted & unknown), forms, unknown)
+        predicted = _split(chosen, wholes, spaced, opens_paragraph[whole], splitter)
+        may_cut = unknown[whole]
+        starts[whole] = longest_pieces(starts[whole] | (predicted & may_cut), wholes, may_cut)
     ends = np.append(starts.nonzero()[0], len(forms))
     return Batch(docs, token_starts, word_starts, places, forms, ends, opens, held)
 

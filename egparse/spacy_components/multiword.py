@@ -15,11 +15,14 @@ belongs to its word.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from spacy.symbols import NORM, ORTH
 from spacy.tokens import Doc, Token
+from spacy.util import get_lang_class
 
 from egparse.features.request import ABSENT, Values
 from egparse.features.vocabulary import Vocabulary
@@ -131,6 +134,36 @@ def pieces_of(text: str, forms: Sequence[str]) -> list[str] | None:
         ends.append(max(before, ends[-1] - max(shared, 1)))
     pieces = [text[a:b] for a, b in pairwise([0, *reversed(ends)])]
     return pieces if all(piece.strip() for piece in pieces) else None
+
+
+def put_norms(doc: Doc) -> None:
+    """Set NORM of the tokens of split multiword tokens: as spaCy's own tokeniser does where it
+    splits them in the same way (``n't`` is ``not``), else to the word where it differs from the
+    text.
+    """
+    for first, n_tokens, text, words in multiword_tokens(doc):
+        if n_tokens == 1:
+            continue
+        tokens = doc[first : first + n_tokens]
+        rules = _rules_of(doc.vocab.lang).get(text, ())
+        same = [rule[ORTH] for rule in rules] == [token.text for token in tokens]
+        norms = [rule.get(NORM) for rule in rules] if same else [None] * n_tokens
+        for token, word, norm in zip(tokens, words, norms, strict=True):
+            form = word["form"].lower()
+            if norm or form != token.lower_:
+                token.norm_ = norm or form
+
+
+@cache
+def _rules_of(language: str) -> Mapping[str, Sequence[Mapping[int, str]]]:
+    """The tokens of strings that spaCy has rules for, such as ``can't``."""
+    try:
+        rules: Mapping[str, Sequence[Mapping[int, str]]] = get_lang_class(
+            language
+        ).Defaults.tokenizer_exceptions
+    except ImportError:
+        return {}
+    return rules
 
 
 class Expanded(NamedTuple):

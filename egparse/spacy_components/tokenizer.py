@@ -10,17 +10,14 @@ token.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from spacy.attrs import IDS
-from spacy.symbols import NORM as NORM_ATTRIBUTE
-from spacy.symbols import ORTH
 from spacy.tokens import Doc
-from spacy.util import ensure_path, get_lang_class
+from spacy.util import ensure_path
 from spacy.vocab import Vocab
 
 from egparse.errors import ConfigError, EgparseError
@@ -28,12 +25,7 @@ from egparse.io.conllu import format_sentence
 from egparse.pipeline.model import Model
 from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
-from egparse.spacy_components.multiword import (
-    multiword_tokens,
-    pieces_of,
-    put_words,
-    register,
-)
+from egparse.spacy_components.multiword import pieces_of, put_norms, put_words, register
 from egparse.spacy_components.shared_models import TOKENIZER, ModelHolder
 from egparse.storage.files import write_atomically
 from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of, literal
@@ -90,7 +82,7 @@ class EgparseTokenizer(ModelHolder):
             if words is not tokens:
                 _put_multiword_tokens(doc, layout, words)
             if self.split_multiword:
-                _put_norms(doc)
+                put_norms(doc)
             if self._special is not None:
                 _put_special_cases(doc, self._special, tokens.forms, layout.places)
             yield doc
@@ -221,36 +213,6 @@ def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
     for number, token in _numbered(words):
         forms = words.forms[token.first : token.last + 1]
         put_words(doc, doc[layout.places[number]].idx, token.form, forms)
-
-
-def _put_norms(doc: Doc) -> None:
-    """Set NORM of the tokens of split multiword tokens: as spaCy's own tokeniser does where it
-    splits them in the same way (``n't`` is ``not``), else to the word where it differs from the
-    text.
-    """
-    for first, n_tokens, text, words in multiword_tokens(doc):
-        if n_tokens == 1:
-            continue
-        tokens = doc[first : first + n_tokens]
-        rules = _rules_of(doc.vocab.lang).get(text, ())
-        same = [rule[ORTH] for rule in rules] == [token.text for token in tokens]
-        norms = [rule.get(NORM_ATTRIBUTE) for rule in rules] if same else [None] * n_tokens
-        for token, word, norm in zip(tokens, words, norms, strict=True):
-            form = word["form"].lower()
-            if norm or form != token.lower_:
-                token.norm_ = norm or form
-
-
-@cache
-def _rules_of(language: str) -> Mapping[str, Sequence[Mapping[int, str]]]:
-    """The tokens of strings that spaCy has rules for, such as ``can't``."""
-    try:
-        rules: Mapping[str, Sequence[Mapping[int, str]]] = get_lang_class(
-            language
-        ).Defaults.tokenizer_exceptions
-    except ImportError:
-        return {}
-    return rules
 
 
 def _special_case(string: str, tokens: Iterable[Mapping[int | str, str]]) -> Exceptions:

@@ -286,3 +286,13 @@ def test_gold_with_a_token_a_word_is_scored_token_by_token() -> None:
     as_one_token = las(new("en", split=False))
     assert as_one_token[0] == 1
     assert as_one_token[1] < 1
+
+
+def test_sentences_become_the_doc_that_they_are_from() -> None:
+    nlp = pipeline("fr")
+    doc = nlp("Le maire du village parle aux gens. Du pain ? Il va au lit.")
+    sentences = egparse.sentences_from_doc(doc)
+    again = egparse.doc_from_sentences(sentences, nlp.vocab, split_multiword=True)
+    assert again.text.rstrip() == doc.text
+    assert described(again) == described(doc)
+    assert nlp.evaluate([Example(nlp.make_doc(again.text), again)])["dep_las"] == 1
