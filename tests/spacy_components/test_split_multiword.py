@@ -19,6 +19,7 @@ from spacy.training import Example
 
 import egparse
 from egparse.io.corpus import write_corpus
+from egparse.spacy_components.doc_conversion import sentences_to_learn
 from egparse.spacy_components.multiword import pieces_of
 
 MODELS = {"en": "en_ewt", "fr": "fr_sequoia", "es": "es_gsd"}
@@ -296,3 +297,11 @@ def test_sentences_become_the_doc_that_they_are_from() -> None:
     assert again.text.rstrip() == doc.text
     assert described(again) == described(doc)
     assert nlp.evaluate([Example(nlp.make_doc(again.text), again)])["dep_las"] == 1
+
+
+def test_learning_sees_the_words() -> None:
+    nlp = pipeline("fr")
+    gold = nlp("Le maire du village parle.")
+    ((sentence,), *_) = sentences_to_learn([Example(nlp.make_doc(gold.text), gold)])
+    assert sentence.forms[2:4] == ("de", "le")
+    assert sentence.upos[2:4] == ("ADP", "DET")
