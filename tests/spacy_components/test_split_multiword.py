@@ -163,6 +163,25 @@ def test_negated_verbs_are_found_in_the_tree(text: str, verbs: list[str]) -> Non
     assert sorted(by_lemma) == sorted(verbs)
 
 
+def test_contractions_are_found_in_the_tree_by_lemma() -> None:
+    """A preposition and an article of the same noun, where the text has *du* and *aux*."""
+    noun: dict[str, object] = {"RIGHT_ID": "noun", "RIGHT_ATTRS": {"POS": "NOUN"}}
+    case = {"RIGHT_ID": "case", "RIGHT_ATTRS": {"DEP": "case", "LEMMA": {"IN": ["de", "à"]}}}
+    article = {"RIGHT_ID": "article", "RIGHT_ATTRS": {"DEP": "det", "LEMMA": "le"}}
+    below = [{"LEFT_ID": "noun", "REL_OP": ">", **each} for each in (case, article)]
+    nlp = pipeline("fr")
+    matcher = DependencyMatcher(nlp.vocab)
+    matcher.add("contracted", [[noun, *below]])
+    matcher.add("negated", [NEGATED])
+    doc = nlp("Le maire du village ne parle pas aux voisins de Paris.")
+    found = [(doc.vocab.strings[key], doc[tokens[0]].text) for key, tokens in matcher(doc)]
+    assert sorted({*found}) == [
+        ("contracted", "village"),
+        ("contracted", "voisins"),
+        ("negated", "parle"),
+    ]
+
+
 def test_patterns_for_subject_verb_and_object_match() -> None:
     """The kind of pattern that spaCy's documentation has, with the labels of UD."""
     pattern = [
