@@ -9,7 +9,7 @@ A Doc and a ``Sentence`` differ in some points, which all directions translate:
 
 Of MISC, a Doc can hold only SpaceAfter=No. It has no place for comments, sentence identifiers, UPOS
 tags that are not of UD, and FEATS that are not pairs ``name=value``. Multiword tokens are kept from
-a Doc of ``egparse.Tokenizer.v1``, but not in the other direction: there each word is a token.
+a Doc of ``egparse.Tokenizer.v1``; in the other direction each word is a token.
 """
 
 from __future__ import annotations
@@ -52,7 +52,15 @@ from egparse.spacy_components.label_tables import (
     from_spacy,
     to_spacy,
 )
-from egparse.spacy_components.multiword import Word, words_of
+from egparse.spacy_components.multiword import (
+    Multiword,
+    Word,
+    forms_of,
+    multiword_tokens,
+    pieces_of,
+    put_norms,
+    put_words,
+)
 from egparse.text.rules import RuleSplitter
 
 _SPAN_CODES = {"B": BEGINS, "I": INSIDE, "O": OUTSIDE}
@@ -88,13 +96,14 @@ def sentences_from_doc(doc: Doc) -> list[Sentence]:
         "spans": [_entity_tag(token) for token in doc],
     }
     found = []
+    multiword = {one.first: one for one in multiword_tokens(doc)} if doc.user_data else {}
     for tokens, sentence in _sentences(doc, starts, columns):
         first, *rest = sentence.spans
         if first.startswith("I-"):  # the entity began in the sentence before
             first = f"B-{first[2:]}"
         spans = () if {first, *rest} == {MISSING} else (first, *rest)
         sentence = replace(sentence, spans=spans)
-        found.append(_with_words(sentence, tokens) if doc.user_data else sentence)
+        found.append(_with_words(sentence, tokens, multiword) if multiword else sentence)
     return found
 
 
@@ -117,6 +126,7 @@ def _sentences(
     arcs are spaCy's. A start at white space is one at the word after it. With ``ends`` a blank
     follows the Doc.
     """
+    forms = forms_of(doc)
     words: list[list[Token]] = []
     opens = True
     for token in doc:
@@ -140,8 +150,8 @@ def _sentences(
                 named = [from_spacy(value) for value in values] if layer == "deprels" else values
                 of_words[layer] = tuple(value or MISSING for value in named)
         misc = tuple(MISSING if _is_spaced(token, ends) else SPACE_AFTER_NO for token in tokens)
-        forms = tuple(token.text for token in tokens)
-        yield tokens, Sentence(forms, misc=misc).with_layers(**of_words)
+        sentence = Sentence(tuple(forms[token.i] for token in tokens), misc=misc)
+        yield tokens, sentence.with_layers(**of_words)
 
 
 def _is_spaced(token: Token, ends: bool) -> bool:
@@ -150,16 +160,18 @@ def _is_spaced(token: Token, ends: bool) -> bool:
     return bool(token.whitespace_) or (ends if is_last else token.doc[after].is_space)
 
 
-def _with_words(sentence: Sentence, tokens: Sequence[Token]) -> Sentence:
+def _with_words(
+    sentence: Sentence, tokens: Sequence[Token], multiword: Mapping[int, Multiword]
+) -> Sentence:
     """A sentence of one word for each of some tokens, with the words of multiword tokens in their
-    place.
+    place; ``multiword`` are these by their first tokens.
 
     What a multiword token depends on is said by its words, and a token that depends on it depends
-    on the one of its words that stands highest: spaCy has no place for another one.
+    on the one of its words that stands highest: spaCy has no place for another one. Where it is one
+    token a word, its words are there already.
     """
-    entries = [words_of(token) for token in tokens]
-    if not any(entries):
-        return sentence
+    several = [multiword.get(token.i) for token in tokens]
+    entries = [one.words if one is not None and one.n_tokens == 1 else None for one in several]
     firsts = [0, *accumulate(1 if words is None else len(words) for words in entries)]
     number_of = {token.idx: number for number, token in enumerate(tokens)}
     highest = [
@@ -170,16 +182,21 @@ def _with_words(sentence: Sentence, tokens: Sequence[Token]) -> Sentence:
         layer: [] for layer in ("forms", "heads", "misc", "spans", *_STRINGS)
     }
     ranges = []
+    misc = list(sentence.misc)
     for number, (token, words) in enumerate(zip(tokens, entries, strict=True)):
+        one = several[number]
+        if one is not None and number + one.n_tokens <= len(tokens):
+            end = number + one.n_tokens
+            last = firsts[number] + len(one.words) - 1
+            ranges.append(SurfaceToken(firsts[number], last, one.text, misc[end - 1]))
+            misc[number:end] = [MISSING] * one.n_tokens
         if words is None:
             for layer, column in columns.items():
-                if values := getattr(sentence, layer):
+                if values := (misc if layer == "misc" else getattr(sentence, layer)):
                     column.append(values[number])
             head = columns["heads"][-1]
             columns["heads"][-1] = highest[head - 1] + 1 if head > 0 else head
             continue
-        last = firsts[number + 1] - 1
-        ranges.append(SurfaceToken(firsts[number], last, token.text, sentence.misc[number]))
         tag = sentence.spans[number] if sentence.spans else ""
         for k, word in enumerate(words):
             columns["forms"].append(word["form"])
@@ -215,11 +232,15 @@ def _head(word: Word, token: Token, number_of: dict[int, int], firsts: Sequence[
 # -- to a Doc --------------------------------------------------------------------------------------
 
 
-def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
+def doc_from_sentences(
+    sentences: Iterable[Sentence], vocab: Vocab, *, split_multiword: bool = False
+) -> Doc:
     """One Doc of the words of all sentences, with their annotation and sentence starts.
 
     ``sentences_from_doc`` gives the same sentences back, without what spaCy has no place for (see
-    the head of this module).
+    the head of this module). With ``split_multiword`` the Doc has the text of multiword tokens,
+    with a piece of it for each word, as ``egparse.Tokenizer.v1`` makes them with that setting;
+    words of a token with fewer characters than words stay words.
 
     Raises:
         ValueError: a column with another number of cells than there are words, or a head beyond the
@@ -230,9 +251,16 @@ def doc_from_sentences(sentences: Iterable[Sentence], vocab: Vocab) -> Doc:
         _check(sentence, number)
     words = [form for sentence in chosen for form in sentence.forms]
     spaces = [space for sentence in chosen for space in _spaces(sentence)]
+    split = list(_pieces(chosen)) if split_multiword else []
+    for start, pieces, _ in split:
+        end = start + len(pieces)
+        words[start:end], spaces[start : end - 1] = pieces, [False] * (len(pieces) - 1)
     doc = Doc(vocab, words=words, spaces=spaces)
     if not words:
         return doc
+    for start, pieces, forms in split:
+        put_words(doc, doc[start].idx, "".join(pieces), forms)
+    put_norms(doc)
     _write_tags(doc, chosen)
     if any(head != MISSING_HEAD for sentence in chosen for head in sentence.heads):
         _write_arcs(doc, chosen)
@@ -263,6 +291,18 @@ def _spaces(sentence: Sentence) -> list[bool]:
         spaces[first:last] = [not spelled] * (last - first)
         spaces[last] = SPACE_AFTER_NO not in misc.split("|")
     return spaces
+
+
+def _pieces(sentences: Iterable[Sentence]) -> Iterator[tuple[int, list[str], Sequence[str]]]:
+    """The first word of each multiword token among all words, its text in pieces, and its words."""
+    before = 0
+    for sentence in sentences:
+        for first, last, form, _ in sentence.tokens:
+            forms = sentence.forms[first : last + 1]
+            pieces = pieces_of(form, forms)
+            if pieces is not None:
+                yield before + first, pieces, forms
+        before += len(sentence)
 
 
 def _column(sentence: Sentence, layer: str) -> Sequence[str]:

@@ -126,12 +126,14 @@ def read(
     *,
     attributes: Sequence[str] = (),
     keep_starts: bool = True,
+    continued: Mask | None = None,
 ) -> Batch:
     """The words and sentences of Docs, and the values of ``attributes`` that they have.
 
     With ``keep_starts``, tokens that the Docs mark as starting a sentence, or as not starting one,
     are kept so. The other starts are predicted for each paragraph by ``splitter``; a blank line
-    ends a paragraph.
+    ends a paragraph. Tokens that are ``continued``, shape (tokens,), are for the splitter one token
+    with the one before them, and start no sentence unless the Doc says so.
     """
     token_starts = np.array([0, *accumulate(map(len, docs))], dtype=np.int64)
     held = columns_of(docs, ("ORTH", "SENT_START", "SPACY", *attributes))
@@ -139,10 +141,13 @@ def read(
     given = held["SENT_START"].view(np.int64)
     if not keep_starts:
         given = np.zeros_like(given)
-    key = token_starts.tobytes() + given.tobytes()
+    if continued is not None:
+        given = np.where(continued & (given == 0), CONTINUES, given)
+    joins = b"" if continued is None else continued.tobytes()
+    key = token_starts.tobytes() + given.tobytes() + joins
     if _LATEST.layout is layout and _LATEST.key == key and _LATEST.splitter() is splitter:
         return _LATEST.batch._replace(docs=docs, held=held)
-    batch = _split_into_sentences(docs, token_starts, layout, given, held, splitter)
+    batch = _split_into_sentences(docs, token_starts, layout, given, held, splitter, continued)
     _LATEST.layout, _LATEST.key, _LATEST.splitter = layout, key, ref(splitter)
     _LATEST.batch = batch._replace(docs=(), held={})
     return batch
@@ -206,6 +211,7 @@ def _split_into_sentences(
     given: Longs,
     held: Mapping[str, UInt64s],
     splitter: Splits,
+    continued: Mask | None,
 ) -> Batch:
     """The batch of Docs that are laid out, ``given`` their values of SENT_START."""
     blank, breaks, places, forms = layout
@@ -221,10 +227,19 @@ def _split_into_sentences(
     if unknown.any():
         # a Doc with an unknown start is split as if none were given
         found = word_starts.searchsorted(unknown.nonzero()[0], side="right") - 1
-        chosen = [slice(*word_starts[number : number + 2].tolist()) for number in np.unique(found)]
         spaced = (np.append(blank[1:], False) | (held["SPACY"] > 0))[places]
-        predicted = _split(chosen, forms, spaced, _between(breaks, places) > 0, splitter)
-        starts = longest_pieces(starts | (predicted & unknown), forms, unknown)
+        opens_paragraph = _between(breaks, places) > 0
+        whole, wholes, bounds = np.arange(len(forms)), forms, word_starts
+        if continued is not None:
+            whole = np.flatnonzero(~continued[places])
+            pieces = pairwise([*whole.tolist(), len(forms)])
+            wholes = ["".join(forms[first:end]) for first, end in pieces]
+            bounds = whole.searchsorted(word_starts)
+            spaced = spaced[np.append(whole[1:], len(forms)) - 1]
+        chosen = [slice(*bounds[number : number + 2].tolist()) for number in np.unique(found)]
+        predicted = _split(chosen, wholes, spaced, opens_paragraph[whole], splitter)
+        may_cut = unknown[whole]
+        starts[whole] = longest_pieces(starts[whole] | (predicted & may_cut), wholes, may_cut)
     ends = np.append(starts.nonzero()[0], len(forms))
     return Batch(docs, token_starts, word_starts, places, forms, ends, opens, held)
 

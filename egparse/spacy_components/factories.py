@@ -115,8 +115,12 @@ def _require_egparse(nlp: Language) -> None:
         requirements.append(f"egparse>={NEEDS_EGPARSE}")
 
 
-def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer]:
-    """``egparse.Tokenizer.v1``: split text as the treebank of a model does."""
+def make_tokenizer(
+    model: _Name = None, split_multiword: bool = False
+) -> Callable[[Language], EgparseTokenizer]:
+    """``egparse.Tokenizer.v1``: split text as the treebank of a model does; with
+    ``split_multiword`` a multiword token is one token a word.
+    """
 
     def create(nlp: Language) -> EgparseTokenizer:
         from egparse.storage.collector import collector_paused
@@ -127,7 +131,12 @@ def make_tokenizer(model: _Name = None) -> Callable[[Language], EgparseTokenizer
         # spaCy gives the metadata of a saved pipeline to the Language that it is to read
         meta = getattr(nlp, "_meta", {})
         _require_egparse(nlp)
-        return EgparseTokenizer(nlp.vocab, model=model, awaits_copy="spacy_version" in meta)
+        return EgparseTokenizer(
+            nlp.vocab,
+            model=model,
+            split_multiword=split_multiword,
+            awaits_copy="spacy_version" in meta,
+        )
 
     return create
 

@@ -6,16 +6,23 @@ the words to the model, and take back one value for each token: the tags of the 
 lemmas with blanks between them, the head and the label of the word that stands highest in the tree.
 spaCy does much the same where it merges the words of a treebank (``spacy convert
 --merge-subtokens``). What the model says of each word is in ``token._.egparse_words``.
+
+A Doc may also have one token for each word, whose texts are the pieces of a multiword token: *ca*
+and *n't*, or *d* and *u*. The model annotates the words *de* and *le*, and each token gets what
+belongs to its word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise, takewhile
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from spacy.symbols import NORM, ORTH
 from spacy.tokens import Doc, Token
+from spacy.util import get_lang_class
 
 from egparse.features.request import ABSENT, Values
 from egparse.features.vocabulary import Vocabulary
@@ -57,18 +64,122 @@ def words_of(token: Token) -> list[Word] | None:
     return entry[1] if entry is not None and entry[0] == token.text else None
 
 
+class Multiword(NamedTuple):
+    """A multiword token of a Doc: its first token there, how many tokens it is (one, or one a
+    word), its text and its words.
+    """
+
+    first: int
+    n_tokens: int
+    text: str
+    words: list[Word]
+
+
+def multiword_tokens(doc: Doc) -> Iterator[Multiword]:
+    """The multiword tokens of a Doc that are still there."""
+    kept = entries_at(doc, _STORED)
+    if not kept:
+        return
+    starts, ends = characters_of(doc).T.tolist()
+    places = {start: token for token, start in enumerate(starts)}
+    for start, (text, words) in sorted(kept.items()):
+        first = places.get(start, len(doc))
+        for end in (first + 1, first + len(words)):
+            if end <= len(doc) and ends[end - 1] == start + len(text):
+                if "".join(doc[token].text for token in range(first, end)) == text:
+                    yield Multiword(first, end - first, text, words)
+                break
+
+
+def forms_of(doc: Doc) -> list[str]:
+    """The forms of the tokens of a Doc for a model: the words themselves where a multiword token is
+    one token a word, else the texts.
+    """
+    forms = [token.text for token in doc]
+    for first, n_tokens, _, words in multiword_tokens(doc):
+        if n_tokens > 1:
+            forms[first : first + n_tokens] = [word["form"] for word in words]
+    return forms
+
+
+def continued(docs: Sequence[Doc]) -> Mask | None:
+    """Which tokens of some Docs, laid end to end, continue the multiword token that begins before
+    them, shape (tokens,); None if none does.
+    """
+    found: list[int] = []
+    start = 0
+    for doc in docs:
+        for first, n_tokens, *_ in multiword_tokens(doc) if doc.user_data else ():
+            found += range(start + first + 1, start + first + n_tokens)
+        start += len(doc)
+    if not found:
+        return None
+    mask = np.zeros(start, dtype=np.bool_)
+    mask[found] = True
+    return mask
+
+
+def pieces_of(text: str, forms: Sequence[str]) -> list[str] | None:
+    """The text of a multiword token in pieces, one for each word; None if that cannot be: it has
+    fewer characters than words, or blanks that would be pieces.
+
+    From the last word to the second, each gets the end that it shares with what is left of the
+    text, at least one character, as long as one is left for each word before it. So the pieces are
+    the words where these spell the text.
+    """
+    ends = [len(text)]
+    for before in range(len(forms) - 1, 0, -1):
+        pairs = zip(reversed(text[: ends[-1]]), reversed(forms[before]), strict=False)
+        shared = len([*takewhile(lambda pair: pair[0].lower() == pair[1].lower(), pairs)])
+        ends.append(max(before, ends[-1] - max(shared, 1)))
+    pieces = [text[a:b] for a, b in pairwise([0, *reversed(ends)])]
+    return pieces if all(piece.strip() for piece in pieces) else None
+
+
+def put_norms(doc: Doc) -> None:
+    """Set NORM of the tokens of split multiword tokens: as spaCy's own tokeniser does where it
+    splits them in the same way (``n't`` is ``not``), else to the word where it differs from the
+    text.
+    """
+    for first, n_tokens, text, words in multiword_tokens(doc):
+        if n_tokens == 1:
+            continue
+        tokens = doc[first : first + n_tokens]
+        rules = _rules_of(doc.vocab.lang).get(text, ())
+        same = [rule[ORTH] for rule in rules] == [token.text for token in tokens]
+        norms = [rule.get(NORM) for rule in rules] if same else [None] * n_tokens
+        for token, word, norm in zip(tokens, words, norms, strict=True):
+            form = word["form"].lower()
+            if norm or form != token.lower_:
+                token.norm_ = norm or form
+
+
+@cache
+def _rules_of(language: str) -> Mapping[str, Sequence[Mapping[int, str]]]:
+    """The tokens of strings that spaCy has rules for, such as ``can't``."""
+    try:
+        rules: Mapping[str, Sequence[Mapping[int, str]]] = get_lang_class(
+            language
+        ).Defaults.tokenizer_exceptions
+    except ImportError:
+        return {}
+    return rules
+
+
 class Expanded(NamedTuple):
     """The words of a batch of Docs with multiword tokens.
 
     Token ``t`` of the batch, white space not counted, has the words ``firsts[t]`` to
     ``firsts[t + 1] - 1``, and word ``w`` the form ``forms[w]``. ``entries[t]`` are the words of a
-    multiword token as they are kept in its Doc.
+    multiword token that is one token, as they are kept in its Doc. ``ranges`` are the first word,
+    the number of words and the text of each multiword token.
     """
 
     batch: Batch
     firsts: Longs
     forms: list[str]
     entries: Mapping[int, list[Word]]
+    ranges: Sequence[tuple[int, int, str]]
 
     @property
     def bounds(self) -> Longs:
@@ -81,11 +192,11 @@ class Expanded(NamedTuple):
     def tokens(self) -> list[list[SurfaceToken]]:
         bounds = self.bounds
         found: list[list[SurfaceToken]] = [[] for _ in bounds[1:]]
-        for token, words in sorted(self.entries.items()):
-            number = _part(bounds, self.firsts[token])
-            first = int(self.firsts[token] - bounds[number])
-            form = self.batch.forms[token]
-            found[number].append(SurfaceToken(first, first + len(words) - 1, form))
+        for first, n_words, text in self.ranges:
+            number = _part(bounds, first)
+            begin, end = bounds[number : number + 2].tolist()
+            if first + n_words <= end:  # no sentence was said to start inside
+                found[number].append(SurfaceToken(first - begin, first - begin + n_words - 1, text))
         return found
 
     def given(self, tags: Mapping[str, Ints], labels: Mapping[str, Vocabulary]) -> dict[str, Ints]:
@@ -189,35 +300,26 @@ def _part(bounds: Longs, place: Any) -> Any:
 
 
 def expanded(batch: Batch) -> Expanded | None:
-    """The words of a batch of Docs, None if no token has several."""
-    entries: dict[int, list[Word]] = {}
+    """The words of a batch of Docs, None if none has multiword tokens."""
+    found: dict[int, Multiword] = {}
     for doc, tokens in batch.slices():
         if doc.user_data:
-            for token, words in _entries(doc):
-                entries[int(batch.places.searchsorted(tokens.start + token))] = words
-    if not entries:
+            for one in multiword_tokens(doc):
+                found[int(batch.places.searchsorted(tokens.start + one.first))] = one
+    if not found:
         return None
+    entries = {token: one.words for token, one in found.items() if one.n_tokens == 1}
     counts = np.ones(len(batch.forms), dtype=np.int64)
     counts[list(entries)] = [len(words) for words in entries.values()]
     firsts = np.append(0, np.cumsum(counts))
     forms: list[str] = []
     last = 0
-    for token, words in sorted(entries.items()):
+    for token, one in found.items():
         forms += batch.forms[last:token]
-        forms += [word["form"] for word in words]
-        last = token + 1
-    return Expanded(batch, firsts, forms + batch.forms[last:], entries)
-
-
-def _entries(doc: Doc) -> Iterable[tuple[int, list[Word]]]:
-    """The multiword tokens of a Doc that are still there, and their words."""
-    kept = entries_at(doc, _STORED)
-    if not kept:
-        return
-    places = {start: token for token, start in enumerate(characters_of(doc)[:, 0].tolist())}
-    for start, (text, words) in kept.items():
-        if start in places and doc[places[start]].text == text:
-            yield places[start], words
+        forms += [word["form"] for word in one.words]
+        last = token + one.n_tokens
+    ranges = [(int(firsts[token]), len(one.words), one.text) for token, one in found.items()]
+    return Expanded(batch, firsts, forms + batch.forms[last:], entries, ranges)
 
 
 def _depth(word: int, heads: Ints) -> int:

@@ -266,8 +266,8 @@ def _write(
     pipeline.mkdir(parents=True)
     stored = module / (model_name(name) + SUFFIX)
     shutil.copyfile(path, stored)
+    nlp = pipeline_of(model, stored)
     splits = "tokeniser" in model.components
-    nlp = _pipeline(model, stored, splits)
     components = tuple(nlp.pipe_names)
     meta = {**nlp.meta, **_meta(read_model_header(stored), facts, name, version)}
     nlp.to_disk(pipeline, exclude=(*components, *((TOKENIZER,) if splits else ())))
@@ -295,16 +295,25 @@ def _write(
     return components
 
 
-def _pipeline(model: Model, stored: Path, splits: bool) -> Language:
-    """The pipeline of a model file, whose text is split by the model, if it can."""
-    tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
+def pipeline_of(
+    model: Model, stored: Path, *, language: str | None = None, split_multiword: bool = False
+) -> Language:
+    """The pipeline of a model that is stored in a file, with all components that it serves; text is
+    split by the model, if it can. ``language`` is by default the model's.
+
+    Raises:
+        EgparseError: a language without a tokeniser in spaCy.
+    """
+    config: dict[str, Any] = {}
+    if "tokeniser" in model.components:
+        tokenizer = {"@tokenizers": "egparse.Tokenizer.v1", "model": str(stored)}
+        config = {"nlp": {"tokenizer": {**tokenizer, "split_multiword": split_multiword}}}
     try:
-        config = {"nlp": {"tokenizer": tokenizer}} if splits else {}
-        nlp = spacy.blank(model.language, config=config)
+        nlp = spacy.blank(language or model.language, config=config)
     except ImportError as error:
         raise EgparseError(
             "language: expected one that spaCy has a tokeniser for here, or xx for any, got "
-            f"{model.language!r}"
+            f"{language or model.language!r}"
         ) from error
     for component in components_of(model):
         nlp.add_pipe(component, config={"model": str(stored)})

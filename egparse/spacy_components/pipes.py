@@ -38,7 +38,7 @@ from egparse.spacy_components.label_tables import (
     to_spacy,
 )
 from egparse.spacy_components.learning import LearningPipe
-from egparse.spacy_components.multiword import expanded
+from egparse.spacy_components.multiword import continued, expanded
 from egparse.spacy_components.noun_chunks import install
 from egparse.spacy_components.probabilities import put, register
 from egparse.spacy_components.shared_models import SharedModel
@@ -158,8 +158,13 @@ class EgparsePipe(LearningPipe, Pipe):
         """The words and sentences of Docs, split where need be by the model's splitter, with
         attributes that they hold.
         """
-        splitter = self.required_model.plain_text
-        return read(docs, splitter, attributes=attributes, keep_starts=keep_starts)
+        return read(
+            docs,
+            self.required_model.plain_text,
+            attributes=attributes,
+            keep_starts=keep_starts,
+            continued=continued(docs),
+        )
 
     def given_tags(self, batch: Batch) -> dict[str, Ints]:
         """The tags that a batch read with ``TAG_ATTRIBUTES`` brings, as label numbers of words;

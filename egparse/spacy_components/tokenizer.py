@@ -3,7 +3,8 @@ model does.
 
 The Doc has the text unchanged: a token for each token of the text, and one for white space that is
 more than a blank. The words of multiword tokens stand beside it (``token._.egparse_words``), where
-the components of egparse find them.
+the components of egparse find them; or each is a token, whose text is a piece of the multiword
+token.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from spacy.vocab import Vocab
 from egparse.errors import ConfigError, EgparseError
 from egparse.io.conllu import format_sentence
 from egparse.pipeline.model import Model
-from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence
+from egparse.sentences import MISSING, SPACE_AFTER_NO, Sentence, SurfaceToken
 from egparse.spacy_components.doc_conversion import LAYERS_OF_TOKENS
-from egparse.spacy_components.multiword import put_words, register
+from egparse.spacy_components.multiword import pieces_of, put_norms, put_words, register
 from egparse.spacy_components.shared_models import TOKENIZER, ModelHolder
 from egparse.storage.files import write_atomically
 from egparse.text.exceptions.entries import EXACT_CASE, NORM, entries_of, literal
@@ -38,11 +39,20 @@ _NAMES = {IDS[name]: name for name in _OF_SPECIAL_CASES}
 
 
 class EgparseTokenizer(ModelHolder):
-    """Makes Docs of texts by the tokeniser of a model."""
+    """Makes Docs of texts by the tokeniser of a model.
+
+    With ``split_multiword`` each word of a multiword token is a token of the Doc.
+    """
 
     def __init__(
-        self, vocab: Vocab, *, model: str | None = None, awaits_copy: bool = False
+        self,
+        vocab: Vocab,
+        *,
+        model: str | None = None,
+        split_multiword: bool = False,
+        awaits_copy: bool = False,
     ) -> None:
+        self.split_multiword = split_multiword
         self._special: Exceptions | None = None
         register()
         self.start(vocab, TOKENIZER, model, awaits_copy)
@@ -66,11 +76,15 @@ class EgparseTokenizer(ModelHolder):
         of_tokens = [layout.sentence() for layout in layouts]
         of_words = plain_text.expand(of_tokens)
         for layout, tokens, words in zip(layouts, of_tokens, of_words, strict=True):
+            if self.split_multiword and words.tokens:
+                layout = layout.split(words)
             doc = Doc(self.vocab, words=layout.forms, spaces=layout.spaces)
             if words is not tokens:
                 _put_multiword_tokens(doc, layout, words)
+            if self.split_multiword:
+                put_norms(doc)
             if self._special is not None:
-                _put_special_cases(doc, self._special, layout.places)
+                _put_special_cases(doc, self._special, tokens.forms, layout.places)
             yield doc
 
     def add_special_case(self, string: str, token_attrs: Iterable[Mapping[int | str, str]]) -> None:
@@ -129,7 +143,9 @@ class EgparseTokenizer(ModelHolder):
 
 
 class _Layout(NamedTuple):
-    """The tokens of a Doc, whether a blank follows each, and which of them are no white space."""
+    """The tokens of a Doc, whether a blank follows each, and which of them are no white space; of
+    multiword tokens that are split, the first piece.
+    """
 
     forms: list[str]
     spaces: list[bool]
@@ -155,6 +171,22 @@ class _Layout(NamedTuple):
             self.forms.append(blanks[:-1] if ends else blanks)
             self.spaces.append(ends)
 
+    def split(self, words: Sentence) -> _Layout:
+        """The layout with multiword tokens in pieces, one a word, as far as that can be."""
+        pieces = {
+            self.places[number]: pieces_of(token.form, words.forms[token.first : token.last + 1])
+            for number, token in _numbered(words)
+        }
+        split = _Layout([], [], [])
+        first_of = []
+        for place, (form, space) in enumerate(zip(self.forms, self.spaces, strict=True)):
+            several = pieces.get(place) or [form]
+            first_of.append(len(split.forms))
+            split.forms.extend(several)
+            split.spaces.extend([False] * (len(several) - 1) + [space])
+        split.places.extend(first_of[place] for place in self.places)
+        return split
+
 
 def _laid_out(text: str, tokens: Tokens) -> _Layout:
     layout = _Layout([], [], [])
@@ -169,12 +201,18 @@ def _laid_out(text: str, tokens: Tokens) -> _Layout:
     return layout
 
 
-def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
+def _numbered(words: Sentence) -> Iterator[tuple[int, SurfaceToken]]:
+    """The multiword tokens of a sentence, each with its number among all tokens, from 0."""
     shift = 0  # words more than tokens, so far
     for token in words.tokens:
-        surface = doc[layout.places[token.first - shift]]
-        put_words(doc, surface.idx, surface.text, words.forms[token.first : token.last + 1])
+        yield token.first - shift, token
         shift += token.last - token.first
+
+
+def _put_multiword_tokens(doc: Doc, layout: _Layout, words: Sentence) -> None:
+    for number, token in _numbered(words):
+        forms = words.forms[token.first : token.last + 1]
+        put_words(doc, doc[layout.places[number]].idx, token.form, forms)
 
 
 def _special_case(string: str, tokens: Iterable[Mapping[int | str, str]]) -> Exceptions:
@@ -211,11 +249,11 @@ def _named(string: str, token: Mapping[int | str, Any]) -> dict[str, str]:
     return named
 
 
-def _put_special_cases(doc: Doc, exceptions: Exceptions, places: list[int]) -> None:
-    """Set what special cases say of the tokens of a Doc, of which those at ``places`` are no white
-    space.
-    """
-    for start, _, entry, _ in exceptions.in_tokens.find([doc[place].text for place in places]):
+def _put_special_cases(
+    doc: Doc, exceptions: Exceptions, forms: Sequence[str], places: list[int]
+) -> None:
+    """Set what special cases say of the tokens ``forms``, which are at ``places`` of a Doc."""
+    for start, _, entry, _ in exceptions.in_tokens.find(forms):
         for place, token, values in zip(places[start:], entry.tokens, entry.values, strict=False):
             if token.norm:
                 doc[place].norm_ = token.norm

@@ -32,6 +32,7 @@ ROOMS: dict[str, set[str]] = {
     "service": {"numpy", "platformdirs", "requests", "filelock", "pydantic", "spacy", "rich"}
     | {"starlette", "uvicorn", "python_multipart", "anyio"},
     "spacy_components": {"numpy", "spacy", "thinc", "flit_core"},
+    "spacy_udpipe": {"spacy"},
     "api": set(),
     "experiments": {"numpy", "annotated_types", "scipy", "matplotlib", "PIL"},
     "cli": {
