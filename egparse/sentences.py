@@ -40,6 +40,7 @@ ROW_KEYS = {
     "spans": "spans",
     "heads": "head",
     "deprels": "deprel",
+    "deps": "deps",
     "misc": "misc",
 }
 """Field of ``Sentence`` -> its key in ``Sentence.rows``, in the order of the keys."""
@@ -121,7 +122,8 @@ class Sentence:
     ``tokens`` are the multiword tokens, in order; each word outside of them is a token.
     ``comments`` are the lines of comments, with ``#``, of a sentence that has no ``source``; its ID
     is in ``sentence_id`` alone. ``treebank`` names the treebank that it is from, where a model
-    learns from several.
+    learns from several. ``deps`` are enhanced dependencies that rules have made of the tree, as the
+    column DEPS has them (``egparse.enhanced``); those of a corpus are in ``source`` alone.
     """
 
     forms: Sequence[str]
@@ -139,6 +141,7 @@ class Sentence:
     tokens: Sequence[SurfaceToken] = ()
     comments: Sequence[str] = field(default=(), compare=False)
     treebank: str = field(default="", compare=False)
+    deps: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -215,9 +218,9 @@ class Sentence:
         """One dictionary a word, for a data frame: ``pandas.DataFrame(sentence.rows())``.
 
         Its keys are ``sentence``, ``id`` (from 1), ``form``, ``token``, ``start`` and ``end``, then
-        ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel`` and ``misc`` as
-        far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it has
-        probabilities. The values are those of the columns; a missing probability is None.
+        ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel``, ``deps`` and
+        ``misc`` as far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it
+        has probabilities. The values are those of the columns; a missing probability is None.
 
         ``sentence`` is the argument, such as a number, or else the ID. ``token`` is the token of
         the text that the word is, or is part of; ``start`` and ``end`` are where it stands, in

@@ -47,6 +47,7 @@ class Request:
     exceptions: str | None = None
     treebank: str | None = None
     valid_labels: bool = False
+    enhanced: bool = False
 
     @property
     def of_annotation(self) -> dict[str, Any]:
@@ -55,6 +56,7 @@ class Request:
             "gold_tags": self.gold_tags,
             "respect_input": self.respect_input,
             "probabilities": self.marginals,
+            "enhanced": self.enhanced,
         }
 
     @property
@@ -70,6 +72,7 @@ class Request:
             "--exceptions": self.exceptions,
             "--treebank": self.treebank,
             **({"--valid-labels": True} if self.valid_labels else {}),
+            **({"--enhanced": True} if self.enhanced else {}),
         }
 
 

@@ -212,7 +212,7 @@ class Run:
 
     def _with_place(self, passage: Passage) -> Passage:
         """Raise EgparseError unless the output has a place for the probabilities of --marginals:
-        the column MISC, JSON, or a drawing.
+        the column MISC, JSON, or a drawing; and for the graphs of --enhanced.
         """
         read = "conllu" if passage.format in PLAIN else passage.format
         format = self._request.output_format or read
@@ -221,6 +221,11 @@ class Run:
             if format in FORMATS:
                 wanted = "CoNLL-U, JSON or trees for --marginals, which have a place for them"
             raise EgparseError(f"{passage.name}: expected {wanted}, got {format}")
+        if self._request.enhanced and format not in ("conllu", "json", "jsonl"):
+            raise EgparseError(
+                f"{passage.name}: expected CoNLL-U or JSON for --enhanced, which have a place for "
+                f"enhanced dependencies, got {format}"
+            )
         return passage
 
     def _reading(self) -> dict[str, Any]:
