@@ -22,15 +22,18 @@ class Language:
     """Lemmas and conventions of a language.
 
     ``adverbs`` introduce clauses: a relative one, even where FEATS do not say so, or an adverbial
-    one, in whose label they stand. In a language that ``has_bare_relatives``, a relative clause may
-    lack a relativiser, as in "the day I met her"; ``adjuncts`` are nouns that are no object there.
-    ``controlled`` is the label of the subject of an open complement. Conjuncts share dependents of
-    the first one with these relations, if they have none themselves: ``shared_before``, where the
-    dependent stands before the first conjunct, and ``shared_after``, where it stands after the
-    conjunct that shares it.
+    one, in whose label they stand. ``pronouns`` are relative ones that FEATS do not tell from
+    others. A clause with a label among ``relative`` is a relative one if it has a relativiser; in
+    a language that ``has_bare_relatives`` it needs none, as in "the day I met her", where
+    ``adjuncts`` are nouns that are no object. ``controlled`` is the label of the subject of an open
+    complement. Conjuncts share dependents of the first one with these relations, if they have none
+    themselves: ``shared_before``, where the dependent stands before the first conjunct, and
+    ``shared_after``, where it stands after the conjunct that shares it.
     """
 
     adverbs: frozenset[str]
+    pronouns: frozenset[str] = frozenset()
+    relative: frozenset[str] = _set("acl:relcl advcl:relcl")
     has_bare_relatives: bool = False
     adjuncts: frozenset[str] = frozenset()
     controlled: str = "nsubj:xsubj"
@@ -46,8 +49,7 @@ LANGUAGES: Mapping[str, Language] = {
     ),
     "es": Language(adverbs=_set("adonde como cuando donde")),
     "fr": Language(adverbs=_set("comme lorsque où quand")),
-    "gl": Language(adverbs=_set("cando como onde")),
-    "it": Language(adverbs=_set("come dove quando")),
+    "it": Language(adverbs=_set("come dove quando"), pronouns=_set("che cui quale")),
     "nl": Language(adverbs=_set("hoe toen waar wanneer")),
     "pt": Language(
         adverbs=_set("como onde quando"),
@@ -55,7 +57,7 @@ LANGUAGES: Mapping[str, Language] = {
         shared_before=_set("advcl case mark"),
         shared_after=_set(f"{_OBJECTS} acl advcl advmod amod appos nmod obl"),
     ),
-    "ro": Language(adverbs=_set("cum când unde")),
+    "ro": Language(adverbs=_set("cum când unde"), relative=_set("acl")),
     "sv": Language(adverbs=_set("där hur när"), controlled="nsubj"),
 }
 """Language code -> what the rules know of it."""

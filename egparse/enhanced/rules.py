@@ -48,7 +48,6 @@ _MARKERS = {
 
 _SUBJECTS = ("nsubj", "csubj")
 _VOICED = ("nsubj", "nsubj:pass", "csubj", "csubj:pass")
-_RELATIVE = ("acl:relcl", "advcl:relcl")
 _OF_FIRST = (
     *("root", "parataxis", "conj", "list", "dep", "orphan", "reparandum", "discourse", "vocative"),
     *("aux", "cop", "punct"),
@@ -56,6 +55,7 @@ _OF_FIRST = (
 """Relations of the first conjunct that are not those of others."""
 
 _WORD = re.compile(r"[^\W\d_]+")
+_RELATIVE = re.compile(r"(?:^|\|)PronType=(?:\w+,)*Rel\b")
 
 
 def require_rules(language: str) -> Language:
@@ -135,7 +135,7 @@ class _Graph:
         for word in self.words:
             label = self.labels[word]
             self.add(word, _Edge(self.heads[word], label, self.marker(word, label)))
-        relative = [word for word in self.words if self.labels[word] in _RELATIVE]
+        relative = [word for word in self.words if self.labels[word] in self.language.relative]
         bare = [clause for clause in relative if not self.relate(clause)]
         gaps = [(clause, self.gap(clause)) for clause in bare if self.language.has_bare_relatives]
         subjects = [gap for gap in gaps if gap[1] in _VOICED]
@@ -211,7 +211,7 @@ class _Graph:
             words += [
                 one
                 for one in self.below[word]
-                if self.labels[one] not in _RELATIVE
+                if self.labels[one] not in self.language.relative
                 and not (word == clause and self.kinds[one] == "conj")
             ]
         found = [word for word in words if self.is_relative(word)]
@@ -219,9 +219,12 @@ class _Graph:
         return min(fixed, default=None)
 
     def is_relative(self, word: int) -> bool:
-        if self.kinds[word] == "advmod" and self.lemmas[word] in self.language.adverbs:
+        lemma, kind = self.lemmas[word], self.kinds[word]
+        if kind == "advmod" and lemma in self.language.adverbs:
             return True
-        return "PronType=Rel" in self.feats[word]
+        if kind != "mark" and lemma in self.language.pronouns:
+            return True
+        return _RELATIVE.search(self.feats[word]) is not None
 
     def gap(self, clause: int) -> str:
         """The label of the antecedent in a relative clause without relativiser."""

@@ -104,14 +104,13 @@ def _graph(sentence: Sentence) -> dict[str, list[tuple[str, str]]]:
         rows = ((cells[_ID], cells[_DEPS]) for cells in lines if "-" not in cells[_ID])
     else:
         rows = ()
-    return {
-        node: [
-            (head, label) for head, _, label in (edge.partition(":") for edge in cell.split("|"))
-        ]
-        if cell != MISSING
-        else []
-        for node, cell in rows
-    }
+    graph: dict[str, list[tuple[str, str]]] = {}
+    for node, cell in rows:
+        graph[node] = []
+        for edge in cell.split("|") if cell != MISSING else ():
+            head, label = edge.split(":", 1)
+            graph[node].append((head, label))
+    return graph
 
 
 def _collapsed(graph: Mapping[str, list[tuple[str, str]]]) -> Iterator[Edge]:
