@@ -40,6 +40,7 @@ ROW_KEYS = {
     "spans": "spans",
     "heads": "head",
     "deprels": "deprel",
+    "deps": "deps",
     "misc": "misc",
 }
 """Field of ``Sentence`` -> its key in ``Sentence.rows``, in the order of the keys."""
@@ -122,7 +123,8 @@ class Sentence:
     ``tokens`` are the multiword tokens, in order; each word outside of them is a token.
     ``comments`` are the lines of comments, with ``#``, of a sentence that has no ``source``; its ID
     is in ``sentence_id`` alone. ``treebank`` names the treebank that it is from, where a model
-    learns from several.
+    learns from several. ``deps`` are enhanced dependencies that rules have made of the tree, as the
+    column DEPS has them (``egparse.enhanced``); those of a corpus are in ``source`` alone.
     """
 
     forms: Sequence[str]
@@ -140,6 +142,7 @@ class Sentence:
     tokens: Sequence[SurfaceToken] = ()
     comments: Sequence[str] = field(default=(), compare=False)
     treebank: str = field(default="", compare=False)
+    deps: Sequence[str] = ()
 
     def __len__(self) -> int:
         return len(self.forms)
@@ -244,9 +247,9 @@ class Sentence:
 
     def columns(self) -> dict[str, Sequence[Any]]:
         """The columns of a table with one row a word: ``form``, ``token``, ``start`` and ``end``,
-        then ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel`` and ``misc``
-        as far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it has
-        probabilities. The values are those of the sentence; a missing probability is None.
+        then ``lemma``, ``upos``, ``xpos``, ``feats``, ``spans``, ``head``, ``deprel``, ``deps`` and
+        ``misc`` as far as the sentence has them, then ``p_upos``, ``p_head`` and so on as far as it
+        has probabilities. The values are those of the sentence; a missing probability is None.
 
         ``token`` is the token of the text that the word is, or is part of; ``start`` and ``end``
         are where it stands, in characters from 0: in the text that the sentence was found in, as

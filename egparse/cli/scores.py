@@ -21,6 +21,7 @@ _ALIGN = "llrrrrr"
 _ALIGNED_HEADINGS = ("score", "precision", "recall", "F1", "aligned", "95 % interval")
 _COMPARISON_HEADINGS = ("score", "convention", "A", "B", "A - B", "95 % interval", "p")
 _TAG_SCORES = frozenset(["UPOS", "XPOS", "UFeats", "AllTags"])
+_ENHANCED = dict.fromkeys(("ELAS", "EULAS"), "IWPT 2021")
 _CONVENTIONS = {"conllx06": "CoNLL-X 2006", "conll07": "CoNLL 2007", "spacy": "spaCy"}
 """Conventions by their names in the report, without ``ud18``, which the metrics follow."""
 
@@ -65,7 +66,7 @@ def comparison_table(compared: Mapping[str, PairedDifference], *, gold_tags: boo
 
 
 def _comparison_row(name: str, compared: PairedDifference, *, given: bool) -> tuple[str, ...]:
-    shown = ("NE F1", "conlleval") if name == "NE" else (name, "CoNLL 2018")
+    shown = ("NE F1", "conlleval") if name == "NE" else (name, _ENHANCED.get(name, "CoNLL 2018"))
     interval, p_value = compared.interval, compared.p_value
     ends = NOTHING if interval is None else f"{interval.low:+.2f} to {interval.high:+.2f}"
     return (
@@ -83,7 +84,7 @@ def _score_rows(report: Report, given: Set[str]) -> Iterator[tuple[str, ...]]:
         yield _row(name, "CoNLL 2018", score)
     for name, score in report.metrics.items():
         between = "given" if name in given else _between(report.interval_bounds.get(name))
-        yield _row(name, "CoNLL 2018", score, between)
+        yield _row(name, _ENHANCED.get(name, "CoNLL 2018"), score, between)
     if report.spans is not None:
         yield _row(
             "NE F1", "conlleval", report.spans.micro, _between(report.interval_bounds.get("NE"))

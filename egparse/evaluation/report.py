@@ -6,6 +6,7 @@ The keys of the JSON object; all rates are per cent, but those of calibration:
 ``UPOS`` ... BLEX    the CoNLL 2018 metrics (``ud.py``); null where gold does not annotate the
                      layers that a metric needs: AllTags all layers of tags that the system has, two
                      at least
+``ELAS``, ``EULAS``  F1 of enhanced dependencies (``enhanced.py``); on request, else absent
 ``NE``               spans as conlleval scores them: ``p``, ``r``, ``f``, ``accuracy`` of the tags,
                      ``per_type``; or null
 ``counts``           ``sentences``, ``words``, ``system_words``; and ``correct``, ``gold`` and
@@ -45,6 +46,7 @@ from egparse.evaluation import words
 from egparse.evaluation.attachment import CONVENTIONS, AttachmentScores, score_attachment
 from egparse.evaluation.bootstrap import Interval, Units, intervals, of_units
 from egparse.evaluation.calibration import Calibration, calibrations
+from egparse.evaluation.enhanced import ENHANCED_METRICS
 from egparse.evaluation.scores import Score, scores_by_key, total, universal_deprel
 from egparse.evaluation.spans import OUTSIDE, SpanScores, score_spans, score_spans_in_text
 from egparse.evaluation.ud import SEGMENTATION_METRICS, score
@@ -189,6 +191,7 @@ def evaluate(
     sentence_counts: Longs | None = None,
     from_text: bool = False,
     units: Units | None = None,
+    enhanced: bool = False,
 ) -> Report:
     """Score the system's sentences against gold.
 
@@ -198,19 +201,21 @@ def evaluate(
     the sentences that a splitter finds among the words of gold, where ``system`` keeps to the gold
     sentences (``segmentation.py``). With ``from_text`` the system has found its tokens, words and
     sentences itself: they are scored too, also where all are right. ``units`` are resampled instead
-    of sentences.
+    of sentences. With ``enhanced`` there are scores of enhanced dependencies.
 
     Raises:
-        EgparseError: no gold sentences, an unknown layer, or two different texts.
+        EgparseError: no gold sentences, an unknown layer, two different texts, or enhanced
+            dependencies that are to be scored and missing or faulty.
     """
     if not gold:
         raise EgparseError("expected gold sentences to evaluate against, got none")
     annotated = annotated_layers(gold)
     scored = annotated & _checked(layers)
-    ud = score(gold, system, always_align=from_text)
+    ud = score(gold, system, always_align=from_text, enhanced=enhanced)
     needed = {name: {*_needs(name, annotated)} for name in METRICS}
     needed["AllTags"] |= annotated_layers(system).intersection(WORD_TAGS)
     metrics = [name for name in METRICS if needed[name] <= scored]
+    metrics += ENHANCED_METRICS if enhanced else ()
     spans = _spans(gold, system, ud.same_words) if "spans" in scored else None
     tables = {name: ud.by_sentence[name] for name in metrics}
     if spans is not None:
@@ -237,7 +242,7 @@ def evaluate(
         details=break_down(gold, system, vocabulary) if details and ud.same_words else None,
         calibration=calibrations(gold, system, scored) if ud.same_words else {},
         by_sentence=by_unit,
-        aligned={} if ud.same_words else {name: ud.aligned[name] for name in metrics},
+        aligned={} if ud.same_words else {k: ud.aligned[k] for k in metrics if k in ud.aligned},
         unit="sentence" if units is None else units.name,
     )
 

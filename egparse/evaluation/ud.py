@@ -18,6 +18,8 @@ BLEX: those with a content relation). Where both sides have the same words, it i
 Punctuation counts. Tokens and Sentences compare ranges of characters; Words counts the aligned
 words.
 
+ELAS and EULAS compare enhanced dependencies (``enhanced.py``), on request.
+
 Source: ``conll18_ud_eval.py`` 1.2; Zeman et al. (2018), section 4. We differ in one thing: the
 official script refuses a gold file with a missing HEAD; here such a word, and the system word
 aligned with it, take no part in UAS, LAS, CLAS, MLAS and BLEX. A system word without a head is
@@ -34,6 +36,7 @@ import numpy as np
 
 from egparse.evaluation import words
 from egparse.evaluation.alignment import Alignment, Text, align, require_same_text, text_of
+from egparse.evaluation.enhanced import edge_counts
 from egparse.evaluation.scores import (
     CONTENT_DEPRELS,
     FUNCTIONAL_DEPRELS,
@@ -73,17 +76,23 @@ class UDScores:
 
 
 def score(
-    gold: Sequence[Sentence], system: Sequence[Sentence], *, always_align: bool = False
+    gold: Sequence[Sentence],
+    system: Sequence[Sentence],
+    *,
+    always_align: bool = False,
+    enhanced: bool = False,
 ) -> UDScores:
     """The metrics for two annotations of one text, whatever their sentences, tokens and words.
 
-    With ``always_align`` there are metrics on segmentation also where both have the same words.
+    With ``always_align`` there are metrics on segmentation also where both have the same words,
+    with ``enhanced`` those of enhanced dependencies.
 
     Raises:
-        EgparseError: the characters differ, or a head lies outside its sentence.
+        EgparseError: the characters differ, a head lies outside its sentence, or enhanced
+            dependencies are missing or faulty.
     """
     if not always_align and words.same_words(gold, system) and _same_multiword_tokens(gold, system):
-        return score_aligned(gold, system)
+        return score_aligned(gold, system, enhanced=enhanced)
     gold_text, system_text = text_of(gold), text_of(system)
     require_same_text(gold_text, system_text, gold, system)
     alignment = align(gold_text, system_text)
@@ -94,22 +103,24 @@ def score(
         sentences=len(gold),
     )
     segmentation = _segmentation(gold_text, system_text, alignment, places)
-    return _scores(gold, system, alignment, places, segmentation)
+    return _scores(gold, system, alignment, places, segmentation, enhanced)
 
 
-def score_aligned(gold: Sequence[Sentence], system: Sequence[Sentence]) -> UDScores:
+def score_aligned(
+    gold: Sequence[Sentence], system: Sequence[Sentence], *, enhanced: bool = False
+) -> UDScores:
     """The metrics where word ``k`` of a system sentence is aligned with word ``k`` of the gold one,
     whatever their forms.
 
     Raises:
         ValueError: the numbers of sentences or words differ.
-        EgparseError: a head lies outside its sentence.
+        EgparseError: as ``score``.
     """
     words.require_same_lengths(gold, system)
     sentence_numbers = words.sentence_numbers(gold)
     identity = np.arange(len(sentence_numbers))
     places = _Places(sentence_numbers, sentence_numbers, len(gold))
-    return _scores(gold, system, Alignment(identity, identity), places, {})
+    return _scores(gold, system, Alignment(identity, identity), places, {}, enhanced)
 
 
 class _Places(NamedTuple):
@@ -169,6 +180,7 @@ def _scores(
     alignment: Alignment,
     places: _Places,
     segmentation: dict[str, Longs],
+    enhanced: bool,
 ) -> UDScores:
     """The metrics of aligned words, with those of segmentation where the words differ."""
     on_words = _on_words(gold, system, alignment)
@@ -176,6 +188,8 @@ def _scores(
         name: _counts(alignment.gold, metric.correct, metric.gold, metric.system, places)
         for name, metric in on_words.items()
     }
+    if enhanced:
+        by_sentence |= edge_counts(gold, system, alignment, places.gold, places.system)
     return UDScores(
         {name: total(counts) for name, counts in by_sentence.items()},
         by_sentence,

@@ -103,13 +103,17 @@ def format_sentence(sentence: Sentence, spans_key: str = SPANS_KEY, format: str 
 
     A sentence that was read from the same format keeps its lines: only UPOS, XPOS, FEATS, HEAD and
     DEPREL of its words are replaced, as far as the sentence has these layers, and the spans in MISC
-    if they differ from those of the lines; DEPS is renewed or dropped where the tree has changed
-    (``rows.refill``). Any other sentence gets new lines, with its comments, ``# sent_id`` and, if
-    it has MISC or multiword tokens, which tell whether a blank follows, ``# text``.
-    ``Sentence.probabilities`` are appended to MISC, with three decimals; earlier ones are removed.
+    if they differ from those of the lines; DEPS is that of the sentence if it has one, else renewed
+    or dropped where the tree has changed (``rows.refill``). Any other sentence gets new lines, with
+    its comments, ``# sent_id`` and, if it has MISC or multiword tokens, which tell whether a blank
+    follows, ``# text``. ``Sentence.probabilities`` are appended to MISC, with three decimals;
+    earlier ones are removed.
 
-    CoNLL-X cannot represent comments, multiword tokens, spans and probabilities: they are lost.
+    CoNLL-X cannot represent comments, multiword tokens, spans, enhanced dependencies and
+    probabilities: they are lost.
     """
+    if sentence.deps and format == "conllx":
+        sentence = sentence.with_layers(deps=())
     source = sentence.source
     is_kept = source is not None and source.format == format
     if format == "conllx":

@@ -1,8 +1,7 @@
 """Sentences in formats that are no corpora, piece by piece: JSON, lines of text or words, trees.
 
-A sentence is an object with all that CoNLL-U says of it, but for empty nodes and DEPS, which
-``Sentence`` does not have.
-
+A sentence is an object with all that CoNLL-U says of it, but for empty nodes, and for DEPS of the
+input.
 
 =============  =====================================================================================
 ``id``         ``# sent_id``; null without one
@@ -16,8 +15,9 @@ A sentence is an object with all that CoNLL-U says of it, but for empty nodes an
                ``start`` and ``end`` if known; absent if there are none
 ``words``      the words, each with keys of ``Sentence.rows``: ``id`` from 1, ``form``, ``lemma``,
                ``upos``, ``xpos``, ``feats``, ``head``, ``deprel``, ``misc``; ``spans``
-               if the sentence has entities or chunks; ``p_upos`` and so on as far as it has
-               probabilities; and ``start`` and ``end`` if known
+               if the sentence has entities or chunks; ``deps`` if it has enhanced dependencies,
+               as in CoNLL-U; ``p_upos`` and so on as far as it has probabilities; and ``start`` and
+               ``end`` if known
 =============  =====================================================================================
 
 A value that is not there, ``_`` in CoNLL-U, is null; the root has ``head`` 0. ``feats`` and

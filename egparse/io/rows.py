@@ -104,8 +104,9 @@ def without_rows(cells: Sequence[Cell], rows: Sequence[int], stride: int = STRID
 def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None) -> list[str]:
     """The lines of the source, in which the annotated columns are those of the sentence.
 
-    A column that the sentence lacks is not changed; ``misc`` replaces the last column. DEPS of
-    CoNLL-U is renewed or dropped where the tree has changed.
+    A column that the sentence lacks is not changed; ``misc`` replaces the last column. Without
+    ``Sentence.deps``, DEPS of CoNLL-U is renewed or dropped where the tree has changed; with them,
+    which lack empty nodes, the lines of these are dropped.
 
     Raises:
         ValueError: source and sentence differ in the number of words.
@@ -117,7 +118,8 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
             f"{source.path}:{source.first_line}: the source does not have the sentence's words"
         )
     lines = list(source.lines)
-    before = _basic(cells) if sentence.heads and _has_deps(cells, source) else None
+    is_derived = sentence.heads and not sentence.deps and _has_deps(cells, source)
+    before = _basic(cells) if is_derived else None
     _fill_annotation(cells, sentence)
     if before is not None:
         deps = _renewed_deps(cells[DEPS::STRIDE], before, _basic(cells), lines)
@@ -131,7 +133,7 @@ def refill(sentence: Sentence, source: Source, misc: Sequence[str] | None = None
     else:
         for line, row in zip(source.word_lines, filled, strict=True):
             lines[line] = row
-    return lines
+    return [line for line in lines if not _EMPTY_NODE.match(line)] if sentence.deps else lines
 
 
 def plain_rows(sentence: Sentence, misc: Sequence[str] | None = None) -> list[str]:
@@ -194,6 +196,7 @@ def _fill_annotation(cells: list[str], sentence: Sentence) -> None:
         (XPOS, sentence.xpos),
         (FEATS, sentence.feats),
         (DEPREL, sentence.deprels),
+        (DEPS, sentence.deps),
     ):
         if layer:
             cells[column::STRIDE] = layer
@@ -221,9 +224,9 @@ def _join(cells: list[str]) -> str:
 
 
 # --- enhanced dependencies ------------------------------------------------------------------------
-# They are not predicted, and an enhanced graph over another tree is wrong. Where DEPS only repeats
-# HEAD and DEPREL, as in corpora without enhanced dependencies, it is written anew; else the graph
-# is dropped, with the edges of its empty nodes, because a graph that lacks words is invalid.
+# If nobody asks for those of rules, an enhanced graph over another tree is wrong. Where DEPS only
+# repeats HEAD and DEPREL, as in corpora without enhanced dependencies, it is written anew; else the
+# graph is dropped, with the edges of its empty nodes, because a graph that lacks words is invalid.
 
 
 class DepsWarning(UserWarning):

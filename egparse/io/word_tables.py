@@ -53,6 +53,7 @@ _TYPES = {
     "spans": "label",
     "head": "int32",
     "deprel": "label",
+    "deps": "string",
     "misc": "string",
 }
 _LABELS = tuple(name for name, kind in _TYPES.items() if kind == "label")

@@ -130,6 +130,7 @@ def put_back(
             layers["spans"] = to_iob2(layers["spans"])
         if heads is not None:
             layers["heads"] = tuple(heads[first:end])
+            layers["deps"] = ()  # those of another tree
         layers["probabilities"] = {
             layer: tuple(values[first:end]) for layer, values in probabilities.items()
         } or None

@@ -17,6 +17,7 @@ import numpy as np
 
 from egparse.classes.tables import MAX_COLUMNS, MAX_TABLES, PackedTable, class_columns_of
 from egparse.config.removed import without_removed
+from egparse.enhanced.rules import enhanced_dependencies, require_rules
 from egparse.errors import ConfigError, EgparseError, ModelFileError
 from egparse.features.fine_tags import FineTags
 from egparse.features.form_statistics import FormStatistics
@@ -261,6 +262,7 @@ class Model:
         constraints: Iterable[Constraints] | None = None,
         respect_input: bool = False,
         probabilities: bool | Collection[str] = False,
+        enhanced: bool = False,
     ) -> Iterator[Sentence]:
         """Copies of the sentences with the model's layers filled, batch by batch, in order. For a
         ``TokenList`` of conllu there is the sentence that it is.
@@ -280,14 +282,25 @@ class Model:
         given the tree. Fixed values have probability 1; tags kept by ``gold_tags`` and values that
         the model does not know have none. Probabilities take a second inference.
 
+        With ``enhanced``, ``Sentence.deps`` holds the enhanced dependencies that rules make of the
+        tree (``egparse.enhanced.rules``).
+
         Raises:
             EgparseError: no sentences; constraints that cannot be satisfied, or on a layer that the
                 model does not predict, or fewer or more than sentences; probabilities of a layer
-                that the model does not predict or that is not ``probabilistic``.
+                that the model does not predict or that is not ``probabilistic``; enhanced
+                dependencies of a model without labelled trees, or of a language without rules.
         """
         asked = self.require_probabilities(probabilities)
         given = batches(as_sentences(sentences, "annotate"), BATCH_WORDS)
-        return self._in_batches(given, gold_tags, asked, constraints, respect_input)
+        annotated = self._in_batches(given, gold_tags, asked, constraints, respect_input)
+        if not enhanced:
+            return annotated
+        self.require_enhanced()
+        return (
+            sentence.with_layers(deps=enhanced_dependencies(sentence, self.language))
+            for sentence in annotated
+        )
 
     def _in_batches(
         self,
@@ -470,6 +483,15 @@ class Model:
             )
         return asked
 
+    def require_enhanced(self) -> None:
+        """Raise EgparseError unless rules can make enhanced dependencies of the model's trees."""
+        require_rules(self.language)
+        if not {"heads", "deprels"} <= set(self.layers):
+            raise EgparseError(
+                "enhanced dependencies: expected a model of heads and labels of arcs, got one of "
+                f"{', '.join(self.layers)}"
+            )
+
     def evaluate(
         self,
         gold: str | Path | Iterable[Sentence],
@@ -479,6 +501,7 @@ class Model:
         seed: int = 0,
         details: bool = False,
         from_text: bool = False,
+        enhanced: bool = False,
     ) -> Report:
         """The scores of the model's layers on a gold corpus, a path or sentences, with 95 %
         intervals by ``bootstrap`` resamples of its sentences; see ``egparse.evaluation.report``.
@@ -509,18 +532,21 @@ class Model:
                 raise EgparseError(f"{option}: need the words of the gold corpus, not its text")
             return evaluate(
                 sentences,
-                self(raw_text(sentences)) if sentences else [],
+                self(raw_text(sentences), enhanced=enhanced) if sentences else [],
                 layers=set(self.layers),
                 bootstrap=bootstrap,
                 seed=seed,
                 from_text=True,
+                enhanced=enhanced,
                 units=resampled_units(sentences),
             )
+        options: dict[str, Any] = {"gold_tags": gold_tags, "enhanced": enhanced}
         asked = self.probabilistic if details else False
         return evaluate(
             sentences,
-            list(self.annotate(sentences, gold_tags=gold_tags, probabilities=asked)),
+            list(self.annotate(sentences, probabilities=asked, **options)),
             layers=set(self.layers),
+            enhanced=enhanced,
             bootstrap=bootstrap,
             seed=seed,
             details=details,

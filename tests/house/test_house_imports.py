@@ -14,6 +14,7 @@ ROOMS: dict[str, set[str]] = {
     "layers": set(),
     "schemes": set(),
     "sentences": {"conllu"},
+    "enhanced": set(),
     "storage": {"numpy", "msgpack"},
     "compilation": {"numpy", "numba", "llvmlite", "msgpack", "platformdirs"},
     "io": {"numpy", "msgpack", "conllu", "spacy", "rich", "pyarrow"},
@@ -55,6 +56,7 @@ beside the standard library.
 """
 
 INDEPENDENT = {
+    "enhanced": {"errors", "sentences"},
     "structures": {"types", "compilation"},
     "learners": {"types", "errors", "compilation"},
     "evaluation": {"types", "errors", "layers", "sentences"},

@@ -45,6 +45,7 @@ class Request:
     treebank: str | None = None
     valid_labels: bool = False
     k_best: int | None = None
+    enhanced: bool = False
 
     @property
     def of_annotation(self) -> dict[str, Any]:
@@ -53,6 +54,7 @@ class Request:
             "gold_tags": self.gold_tags,
             "respect_input": self.respect_input,
             "probabilities": self.marginals,
+            "enhanced": self.enhanced,
         }
 
     @property
@@ -69,6 +71,7 @@ class Request:
             "--treebank": self.treebank,
             **({"--valid-labels": True} if self.valid_labels else {}),
             **({"--k-best": self.k_best} if self.k_best else {}),
+            **({"--enhanced": True} if self.enhanced else {}),
         }
 
 

@@ -218,7 +218,7 @@ class Run:
 
     def _with_place(self, passage: Passage) -> Passage:
         """Raise EgparseError unless the output has a place for the probabilities of --marginals:
-        the column MISC, JSON, a table, or a drawing.
+        the column MISC, JSON, a table, or a drawing; and for the graphs of --enhanced.
         """
         read = "conllu" if passage.format in PLAIN else passage.format
         format = self._request.output_format or read
@@ -230,6 +230,11 @@ class Run:
                     "CoNLL-U, JSON, tables or trees for --marginals, which have a place for them"
                 )
             raise EgparseError(f"{passage.name}: expected {wanted}, got {format}")
+        if self._request.enhanced and format not in ("conllu", "json", "jsonl", *TABLES):
+            raise EgparseError(
+                f"{passage.name}: expected CoNLL-U, JSON or tables for --enhanced, which have a "
+                f"place for enhanced dependencies, got {format}"
+            )
         return passage
 
 

@@ -40,6 +40,7 @@ class _Options(NamedTuple):
     exceptions: Path | None
     treebank: str | None
     valid_labels: bool
+    enhanced: bool
     bootstrap: int
     seed: int
     details: bool
@@ -61,6 +62,7 @@ class _System(NamedTuple):
             "seed": asked.seed,
             "details": asked.details,
             "from_text": asked.start is Start.TEXT,
+            "enhanced": asked.enhanced,
         }
         if not self.is_model:
             from egparse.evaluation.report import evaluate
@@ -84,6 +86,8 @@ class _System(NamedTuple):
             model = model.in_treebank(asked.treebank)
         if asked.valid_labels:
             model = model.with_valid_labels()
+        if asked.enhanced:
+            model.require_enhanced()
         return model
 
     def broken_rules(self, gold: list[Sentence], asked: _Options) -> dict[str, int]:
@@ -96,8 +100,9 @@ class _System(NamedTuple):
         if asked.start is Start.TEXT:
             from egparse.text.treebank_text import raw_text
 
-            return broken_rules(model(raw_text(gold)))
-        return broken_rules(list(model.annotate(gold, gold_tags=asked.gold_tags)))
+            return broken_rules(model(raw_text(gold), enhanced=asked.enhanced))
+        options: dict[str, Any] = {"gold_tags": asked.gold_tags, "enhanced": asked.enhanced}
+        return broken_rules(list(model.annotate(gold, **options)))
 
     def described(self, asked: _Options) -> str:
         """The name of the system and, for a model, its input."""
@@ -123,6 +128,7 @@ def evaluate(
     exceptions: Path | None = None,
     treebank: str | None = None,
     valid_labels: bool = False,
+    enhanced: bool = False,
     details: bool = False,
     validate: bool = False,
     bootstrap: Annotated[int, FROM_0] = 1000,
@@ -151,6 +157,8 @@ def evaluate(
             of a model.
         --from WORDS|TEXT: What a model is given: the words of GOLD, or its text, in which it finds
             tokens, words and sentences itself.
+        --enhanced: Add scores of the enhanced dependencies in DEPS, which a model has by the rules
+            of 'egparse parse --enhanced'.
         --details: Add scores by relation, tag, arc length and sentence length and, for a model, by
             known and unknown form and the calibration of its probabilities.
         --validate: Count the rules of Universal Dependencies that the predictions break, up to
@@ -162,6 +170,7 @@ def evaluate(
         egparse evaluate model.msgpack test.conllu
         egparse evaluate model.msgpack test.conllu --from text
         egparse evaluate model.msgpack test.conllu --gold-tags --details
+        egparse evaluate model.msgpack test.conllu --enhanced
         egparse evaluate --predicted system.conllu test.conllu --json
         egparse evaluate model.msgpack test.conllu --against other.conllu
 
@@ -169,6 +178,8 @@ def evaluate(
         CoNLL 2018    all words; relations up to the colon; AllTags: UPOS, XPOS and
                       UFeats all correct; CLAS, MLAS, BLEX: content words; where words
                       differ, aligned: correct ones in per cent of the aligned ones
+        IWPT 2021     F1 of edges in DEPS, in which a path through empty nodes is an edge;
+                      ELAS: whole labels; EULAS: their universal relations
         conlleval     F1 of spans; type and both ends must be correct
         CoNLL-X 2006  all words but those of punctuation only; whole relations
         CoNLL 2007    all words; whole relations
@@ -196,6 +207,7 @@ def evaluate(
         exceptions,
         treebank,
         valid_labels,
+        enhanced,
         bootstrap,
         seed,
         details,

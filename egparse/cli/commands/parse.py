@@ -35,6 +35,7 @@ def parse(
     exceptions: Path | None = None,
     treebank: str | None = None,
     valid_labels: bool = False,
+    enhanced: bool = False,
     jobs: Annotated[int, FROM_0] = 1,
     engine: Engine = Engine.LOCAL,
     workers: Annotated[int | None, FROM_1] = None,
@@ -47,7 +48,8 @@ def parse(
 
     A CoNLL-U file keeps its comments, multiword tokens, empty nodes and MISC; only the columns that
     the model predicts are filled (and MISC, for entities and --marginals). DEPS of a sentence whose
-    tree changes is dropped, or written anew if it only repeats HEAD and DEPREL. Input that does not
+    tree changes is dropped, or written anew if it only repeats HEAD and DEPREL; --enhanced fills it
+    by rules, without empty nodes. Input that does not
     look like a corpus is taken as text: the model splits it into words and sentences, or spaCy's
     rules for its language do so, where it has no tokeniser or no splitter. It becomes CoNLL-U,
     whose MISC has the blanks after each token and its place, so that the text can be given back.
@@ -79,6 +81,9 @@ def parse(
             trees.
         --k-best K: Write the K most probable trees of each sentence, best first, each with its
             probability in a comment tree_probability.
+        --enhanced: Fill DEPS with the enhanced dependencies that rules make of the tree, also of
+            one that is given and kept by --respect-input; without empty nodes. English, Romance
+            languages, Dutch and Swedish; CoNLL-U, JSON and tables only.
         --jobs, -j N: Annotate with N processes (0: one for each processor); the output does not
             depend on N.
         --resume: Keep a journal beside the output, and go on where an interrupted run of the same
@@ -93,6 +98,7 @@ def parse(
         egparse parse model.msgpack old.txt --encoding latin-1
         egparse parse model.msgpack corrected.conllu --respect-input
         egparse parse model.msgpack input.conllu --marginals --output probable.conllu
+        egparse parse model.msgpack letter.txt --enhanced
         egparse parse model.msgpack letter.txt --exceptions names.conllu
         egparse parse model.msgpack large.conllu --jobs 0 --output output.conllu
         egparse parse model.msgpack web.txt.zst --jobs 0 --resume --output web.conllu.gz
@@ -113,7 +119,12 @@ def parse(
 
     if output is not None and output_dir is not None:
         raise EgparseError("--output-dir: expected no --output beside it, got both")
-    for flag, is_given in (("--marginals", marginals), ("--respect-input", respect_input)):
+    others = {
+        "--marginals": marginals,
+        "--respect-input": respect_input,
+        "--enhanced": enhanced,
+    }
+    for flag, is_given in others.items():
         if k_best is not None and is_given:
             raise EgparseError(f"--k-best: expected no {flag} beside it, got both")
     check_engine(engine, workers, ray_address, None if jobs == 1 else jobs)
@@ -136,6 +147,7 @@ def parse(
         treebank,
         valid_labels,
         k_best,
+        enhanced,
     )
     check_table(request, resume=resume)
     with ExitStack() as stack:
@@ -170,6 +182,8 @@ def parse(
             loaded = loaded.with_valid_labels()
         if marginals:
             loaded.require_probabilities()
+        if enhanced:
+            loaded.require_enhanced()
         to_file = output is not None or output_dir is not None
         shown = on_terminal(files, quiet, to_file)
         progress = Progress(files, shown)

@@ -10,7 +10,7 @@
                ``text``, ``sentences``, or UDPipe's ``generic_tokenizer``, which is text
 ``tagger``     if there, and not ``none``: everything but trees is predicted
 ``parser``     if there, and not ``none``: trees are predicted. Without ``tagger`` from the tags of
-               the input
+               the input. ``enhanced``: with enhanced dependencies, by rules
 ``output``     ``conllu`` (by default), ``horizontal``, ``vertical``, ``json``, ``jsonl``, ``text``,
                ``tree``, or UDPipe's ``plaintext``, which is text
 =============  =====================================================================================
@@ -61,7 +61,8 @@ _MOST = 100
 """Parameters of a request; the service knows seven."""
 
 _NONE = "none"
-_TREE = ("heads", "deprels")
+_TREE = ("heads", "deprels", "deps")
+_ENHANCED = "enhanced"
 _NAME = "data"
 
 
@@ -88,6 +89,7 @@ class Task(NamedTuple):
     parse: bool
     output: str = CONLLU
     probabilities: Collection[str] = ()
+    enhanced: bool = False
 
 
 def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
@@ -104,8 +106,15 @@ def understood(models: ServedModels, parameters: Mapping[str, str]) -> Task:
         raise Refused("The required model does not contain a tagger!")
     if parse and not served.parses:
         raise Refused("The required model does not contain a parser!")
+    enhanced = _ENHANCED in _options(parameters.get("parser", _NONE))
+    if enhanced:
+        try:
+            served.model.require_enhanced()
+        except EgparseError as error:
+            raise Refused(str(error)) from None
     output = _known(_OUTPUTS, parameters.get("output", CONLLU), "output")
-    return Task(served, parameters["data"], _input(parameters), tag, parse, output)
+    data, input = parameters["data"], _input(parameters)
+    return Task(served, data, input, tag, parse, output, enhanced=enhanced)
 
 
 def served_model(models: ServedModels, parameters: Mapping[str, str]) -> ServedModel:
@@ -184,12 +193,14 @@ def _annotated(task: Task, sentences: list[Sentence]) -> list[Sentence]:
     model = task.served.model
     if task.tag:
         chosen = model if task.parse else task.served.tagger
-        return list(chosen.annotate(sentences, probabilities=task.probabilities))
+        probable, enhanced = task.probabilities, task.enhanced
+        return list(chosen.annotate(sentences, probabilities=probable, enhanced=enhanced))
     if not task.parse:
         return sentences
+    parsed = model.annotate(sentences, gold_tags=True, enhanced=task.enhanced)
     return [
         before.with_layers(**{layer: getattr(after, layer) for layer in _TREE})
-        for before, after in zip(sentences, model.annotate(sentences, gold_tags=True), strict=True)
+        for before, after in zip(sentences, parsed, strict=True)
     ]
 
 

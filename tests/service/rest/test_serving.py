@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -135,6 +136,16 @@ def test_text_is_tokenised_tagged_and_parsed() -> None:
     assert set(columns(tagged, 6, 7)) == {("_", "_")}
     alone = reply(data=TEXT, tokenizer="", tagger="none", parser="none")
     assert set(columns(alone, 3, 5, 6, 7)) == {("_", "_", "_", "_")}
+
+
+def test_enhanced_dependencies_are_made_on_request() -> None:
+    graphs = columns(reply(data=TEXT, tokenizer="", tagger="", parser="enhanced"), 8)
+    assert graphs == [(cell,) for one in model()(TEXT, enhanced=True) for cell in one.deps]
+    given = reply(data=TEXT, tokenizer="", tagger="")
+    assert ("_",) not in columns(reply(data=given, parser="enhanced"), 8)
+    german = ServedModels([ServedModel("de", replace(model(), language="de"))])
+    with pytest.raises(Refused, match="expected one of the languages"):
+        understood(german, {"data": "", "parser": "enhanced"})
 
 
 def test_without_a_tagger_the_tags_of_the_input_stay() -> None:
