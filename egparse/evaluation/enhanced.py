@@ -8,11 +8,13 @@ which systems need not predict, is one edge, whose label joins those of the path
 
 Source: ``iwpt20_xud_eval.py`` and ``enhanced_collapse_empty_nodes.pl`` of the shared task; Bouma et
 al. (2021), "From raw text to enhanced Universal Dependencies: The parsing shared task at IWPT
-2021". A path that returns to an empty node is left out. Equal edges of a word count once.
+2021". A path that returns to an empty node is left out. Equal edges of a word count once. As there,
+edges that EULAS makes equal stay several, and each of them is correct with each.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -30,7 +32,7 @@ ENHANCED_METRICS = ("ELAS", "EULAS")
 Edge = tuple[int, int, str]
 """A word and its head, numbers among all words (-1: the root), and the label."""
 
-_ROOT = -1
+_ROOT, _NONE = -1, -2
 _ID, _DEPS = 0, 8
 
 
@@ -55,24 +57,27 @@ def edge_counts(
     for name in ENHANCED_METRICS:
         if name == "EULAS":
             gold_edges, system_edges = _universal(gold_edges), _universal(system_edges)
-        aligned = {
-            (to_gold[word], to_gold[head], label)
-            for word, head, label in system_edges
-            if word in to_gold and head in to_gold
-        }
-        columns = (
-            gold_places[[word for word, _, _ in aligned & gold_edges]],
-            gold_places[[word for word, _, _ in gold_edges]],
-            system_places[[word for word, _, _ in system_edges]],
-        )
+        correct: Counter[Edge] = Counter()
+        for (word, head, label), times in system_edges.items():
+            edge = (to_gold.get(word, _NONE), to_gold.get(head, _NONE), label)
+            correct[edge] += times * gold_edges.get(edge, 0)
+        columns = (correct, gold_places), (gold_edges, gold_places), (system_edges, system_places)
         counts[name] = np.stack(
-            [np.bincount(places, minlength=len(gold)) for places in columns], axis=1
+            [_by_sentence(edges, places, len(gold)) for edges, places in columns], axis=1
         )
     return counts
 
 
-def _edges(sentences: Sequence[Sentence], name: str) -> set[Edge]:
-    """The edges of all sentences."""
+def _by_sentence(edges: Counter[Edge], places: Longs, n: int) -> Longs:
+    found = np.zeros(n, dtype=np.int64)
+    for (word, _, _), times in edges.items():
+        if times:
+            found[places[word]] += times
+    return found
+
+
+def _edges(sentences: Sequence[Sentence], name: str) -> Counter[Edge]:
+    """The edges of all sentences, once each."""
     edges: set[Edge] = set()
     first = 0
     for number, sentence in enumerate(sentences):
@@ -89,7 +94,7 @@ def _edges(sentences: Sequence[Sentence], name: str) -> set[Edge]:
         first += len(sentence)
     if not edges:
         raise EgparseError(f"expected enhanced dependencies in the column DEPS of {name}, got none")
-    return edges
+    return Counter(edges)
 
 
 def _graph(sentence: Sentence) -> dict[str, list[tuple[str, str]]]:
@@ -132,8 +137,8 @@ def _collapsed(graph: Mapping[str, list[tuple[str, str]]]) -> Iterator[Edge]:
                 ]
 
 
-def _universal(edges: Iterable[Edge]) -> set[Edge]:
-    return {
-        (word, head, ">".join(map(universal_deprel, label.split(">"))))
-        for word, head, label in edges
-    }
+def _universal(edges: Counter[Edge]) -> Counter[Edge]:
+    cut: Counter[Edge] = Counter()
+    for (word, head, label), times in edges.items():
+        cut[word, head, ">".join(map(universal_deprel, label.split(">")))] += times
+    return cut

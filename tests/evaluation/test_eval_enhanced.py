@@ -5,6 +5,7 @@ that are aligned; and the commands that show them.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,8 +14,14 @@ from cli.program import run
 
 from egparse.errors import EgparseError
 from egparse.evaluation.report import Report, evaluate, report_as_json
-from egparse.io.corpus import read_corpus
+from egparse.io.corpus import read_corpus, write_corpus
+from egparse.pipeline.model import Model
 from egparse.sentences import Sentence
+from egparse.text.treebank_text import raw_text
+
+ROOT = Path(__file__).resolve().parents[2]
+EWT = ROOT / ".." / "shared" / "data" / "ud" / "en_ewt-ud-dev.conllu"
+MODEL = ROOT / "models" / "en_ewt.msgpack"
 
 
 def corpus(rows: Sequence[str]) -> str:
@@ -76,6 +83,28 @@ def test_paths_through_empty_nodes_are_edges() -> None:
     )
     assert score(gold, universal).metrics["ELAS"] == (2, 4, 4)
     assert score(gold, universal).metrics["EULAS"] == (4, 4, 4)
+
+
+def test_a_model_from_text_scores_as_officially() -> None:
+    """On sentences without empty nodes, which the script does not collapse."""
+    udeval = pytest.importorskip("udtools.udeval")
+    if not EWT.is_file():
+        pytest.skip("the EWT treebank is not beside this repository (../shared/data/ud)")
+    gold = [one for one in read_corpus(EWT) if not re.search(r"^\d+\.", one.to_conllu(), re.M)][
+        :150
+    ]
+    system = Model.load(MODEL)(raw_text(gold), enhanced=True)
+    report = evaluate(gold, system, bootstrap=0, enhanced=True)
+    sides = []
+    for sentences in (gold, system):
+        written = io.StringIO()
+        write_corpus(sentences, written, "conllu")
+        sides.append(udeval.load_conllu(io.StringIO(written.getvalue()), "x", {}))
+    official = udeval.evaluate(*sides)
+    for name in ("ELAS", "EULAS"):
+        found, expected = report.metrics[name], official[name]
+        assert found == (expected.correct, expected.gold_total, expected.system_total)
+    assert report["Words"] < 100
 
 
 def test_heads_are_aligned() -> None:

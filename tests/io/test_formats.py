@@ -147,6 +147,8 @@ def test_json_holds_a_treebank(name: str) -> None:
         sentences, json.loads(document(sentences, "json"))["sentences"], strict=True
     ):
         for field, key in ROW_KEYS.items():
+            if field == "deps":  # of rules alone
+                continue
             cells = [word[key] for word in made["words"]]
             missing = -1 if key == "head" else "_"
             assert [missing if one is None else one for one in cells] == list(
