@@ -181,7 +181,8 @@ def test_a_package_has_the_model_once_and_is_laid_out_as_spacy_has_it(
     assert (len(metas), len(set(metas))) == (3, 1)
     config = spacy.util.load_config(pipeline / "config.cfg")
     assert {own["model"] for own in config["components"].values()} == {"en_test"}
-    assert config["nlp"]["tokenizer"] == {"@tokenizers": "egparse.Tokenizer.v1", "model": "en_test"}
+    tokenizer = config["nlp"]["tokenizer"]
+    assert (tokenizer["@tokenizers"], tokenizer["model"]) == ("egparse.Tokenizer.v1", "en_test")
 
 
 def test_meta_has_licence_sources_labels_and_requirements(made: Package) -> None:
