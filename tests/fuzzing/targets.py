@@ -139,8 +139,14 @@ def packed(data: bytes) -> None:
         except ModelFileError as error:
             is_refused(error)
             continue
+        msgpack.unpackb(data, object_pairs_hook=once)
         written = b"".join(file_parts(header, payload))
         assert b"".join(file_parts(*read_model_bytes(written))) == written
+
+
+def once(pairs: list[tuple[str, Any]]) -> None:
+    """Each key of a map that was read stands once."""
+    assert len({key for key, _ in pairs}) == len(pairs)
 
 
 def corpus(data: bytes, format: str | None = "conllu") -> None:
