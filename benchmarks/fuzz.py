@@ -22,6 +22,7 @@ import argparse
 import hashlib
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -352,11 +353,13 @@ def lines_of(call: Callable[[], object]) -> set[tuple[str, int]]:
             lines.add((frame.f_code.co_filename, frame.f_lineno))
         return trace
 
+    threading.settrace(trace)  # requests are worked on by threads
     sys.settrace(trace)
     try:
         call()
     finally:
         sys.settrace(None)
+        threading.settrace(None)  # type: ignore[arg-type]
     return lines
 
 

@@ -35,7 +35,9 @@ from egparse.pipeline.model import Model
 from egparse.storage.model_file import file_parts, read_model, read_model_bytes
 
 MODEL = Path(__file__).with_name("model.msgpack")
-"""A model of everything, of 20 sentences of corpora/, with few weights."""
+"""A model of everything, trained on 20 sentences of corpora/ with tables of 2^8 weights, attributes
+seen 12 times and weights from 0.3 on, without record and settings; the splitter is of 260 others.
+"""
 
 CORPUS = Path(__file__).with_name("corpus")
 
@@ -139,8 +141,14 @@ def packed(data: bytes) -> None:
         except ModelFileError as error:
             is_refused(error)
             continue
+        msgpack.unpackb(data, object_pairs_hook=once)
         written = b"".join(file_parts(header, payload))
         assert b"".join(file_parts(*read_model_bytes(written))) == written
+
+
+def once(pairs: list[tuple[str, Any]]) -> None:
+    """Each key of a map that was read stands once."""
+    assert len({key for key, _ in pairs}) == len(pairs)
 
 
 def corpus(data: bytes, format: str | None = "conllu") -> None:
