@@ -15,34 +15,36 @@ BUDGET: dict[str, int] = {
     "errors": 150,
     "layers": 100,
     "schemes": 200,
-    "sentences": 396,
-    "storage": 2_375,
+    "sentences": 399,
+    "storage": 2_391,
     "compilation": 2_200,
-    "io": 3_157,
+    "io": 3_165,
     "classes": 1_870,
     "structures": 4_507,
     "features": 3_925,
     "learners": 5_500,
-    "evaluation": 2_300,
+    "evaluation": 2_380,
     "config": 1_150,
     "fitting": 1_540,
     "sequences": 4_701,
     "parsing": 3_925,
+    "enhanced": 365,
     "text": 4_330,
-    "pipeline": 2_003,
+    "pipeline": 2_030,
     "training": 2_575,
-    "service": 3_650,
-    "spacy_components": 3_760,
+    "service": 3_935,
+    "spacy_components": 3_963,
+    "spacy_udpipe": 137,
     "api": 110,
     "experiments": 7_700,
-    "cli": 7_590,
+    "cli": 7_751,
     "__init__": 100,
     "__main__": 100,
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 44_690, 2_500
-DOCUMENTS = 6_640
+TESTS, TESTS_OF_EXPERIMENTS = 46_340, 2_500
+DOCUMENTS = 7_280
 """The site without the pages of experiments, and the Markdown at the top."""
 
 
