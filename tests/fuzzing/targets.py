@@ -36,7 +36,7 @@ from egparse.storage.model_file import file_parts, read_model, read_model_bytes
 
 MODEL = Path(__file__).with_name("model.msgpack")
 """A model of everything, trained on 20 sentences of corpora/ with tables of 2^8 weights, attributes
-seen 12 times and weights from 0.3 on, without record and settings; the splitter is of 260 others.
+seen 12 times and weights from 0.3 on, without record and settings; the splitter is of 260.
 """
 
 CORPUS = Path(__file__).with_name("corpus")
