@@ -62,7 +62,7 @@ def require_rules(language: str) -> Language:
     """What the rules know of a language.
 
     Raises:
-        EgparseError: nothing.
+        EgparseError: there are no rules for it.
     """
     if language not in LANGUAGES:
         raise EgparseError(
