@@ -51,6 +51,10 @@ _PREDICTED = "inception_internal_predicted"
 _TREE = ("heads", "deprels")
 
 
+_FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What a CAS raises whose annotations lack a place, or are of types that are not DKPro's."""
+
+
 class _Part(NamedTuple):
     """A sentence of a document: its tokens, and what annotators have said of them."""
 
@@ -69,7 +73,10 @@ def recommend(model: Model, body: bytes) -> Steps[bytes]:
     cas, layer, feature = _read(body)
     yield
     wanted = _layer(model, layer, feature)
-    parts = [*_parts(cas, model)]
+    try:
+        parts = [*_parts(cas, model)]
+    except _FAULTS as error:
+        raise Refused(f"Cannot read the annotations: {_named(error)}") from None
     asked = {*(_TREE if wanted == "heads" else (wanted,))} & {*model.probabilistic}
     left = iter(parts)
     for sentences in batches([part.sentence for part in parts], STEP):
@@ -177,7 +184,11 @@ def _read(body: bytes) -> tuple[Any, str, str]:
     try:
         return cassis.load_cas_from_xmi(xmi, cassis.load_typesystem(types)), layer, feature
     except Exception as error:  # cassis has no error of its own
-        raise Refused(f"Cannot read the CAS: {one_line(str(error))}") from None
+        raise Refused(f"Cannot read the CAS: {_named(error)}") from None
+
+
+def _named(error: Exception) -> str:
+    return one_line(f"{type(error).__name__}: {error}")
 
 
 def _layer(model: Model, layer: str, feature: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import warnings
 from collections.abc import Sequence
@@ -132,6 +133,13 @@ def test_documents_that_are_no_cas_are_refused(xmi: str, said: str) -> None:
     body = json.loads(request(document(), POS))
     body["document"]["xmi"] = xmi
     with pytest.raises(Refused, match=said):
+        finished(recommend(model(), json.dumps(body).encode()))
+
+
+def test_annotations_without_a_place_are_refused() -> None:
+    body = json.loads(request(document(), POS))
+    body["document"]["xmi"] = re.sub(r'(:Token [^>]*?)begin="\d+" ', r"\1", body["document"]["xmi"])
+    with pytest.raises(Refused, match="Cannot read the (CAS|annotations): [A-Z]"):
         finished(recommend(model(), json.dumps(body).encode()))
 
 
