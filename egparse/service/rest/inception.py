@@ -7,7 +7,9 @@ document with predictions on the tokens and sentences that it has: annotations t
 such, with a score, the probability of their value.
 
 What annotators have decided in any layer that the model predicts is kept, and the rest is the best
-completion given it. A token is a word: multiword tokens are not taken apart.
+completion given it. A token of the document that is several words for the model gets the values of
+the one that stands highest in the tree, or of the first one; what annotators say of it, and arcs to
+it, do not guide the model.
 
 =========================  =========================================================================
 ``POS``                    ``PosValue``: XPOS, or UPOS of a model without; ``coarseValue``: UPOS
@@ -26,6 +28,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from egparse.errors import EgparseError, import_with_extra, one_line
+from egparse.layers import LAYERS
 from egparse.pipeline.conversion import batches
 from egparse.pipeline.model import Model
 from egparse.schemes import spans_of
@@ -46,7 +49,7 @@ _OF_WORDS = {
 }
 """Type and feature of annotations of words -> layer."""
 
-_LAYERS = {**_OF_WORDS, (_DEPENDENCY, "DependencyType"): "heads", (_ENTITY, "value"): "spans"}
+_FEATURES = {**_OF_WORDS, (_DEPENDENCY, "DependencyType"): "heads", (_ENTITY, "value"): "spans"}
 _PREDICTED = "inception_internal_predicted"
 _TREE = ("heads", "deprels")
 
@@ -56,10 +59,27 @@ _FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class _Part(NamedTuple):
-    """A sentence of a document: its tokens, and what annotators have said of them."""
+    """A sentence of a document: its tokens, what annotators have said of them, the words that the
+    model sees, and the first word of each token and the word after its last one.
+    """
 
     tokens: Sequence[Any]
-    sentence: Sentence
+    decided: Sentence
+    words: Sentence
+    places: Sequence[tuple[int, int]]
+
+    def token_of(self, word: int) -> int:
+        """The token of a word."""
+        return next(token for token, (_, end) in enumerate(self.places) if word < end)
+
+    def highest(self, found: Sentence) -> list[int]:
+        """For each token the word whose values it gets."""
+        heads = found.heads or (0,) * len(found)
+        chosen = []
+        for first, end in self.places:
+            outside = (word for word in range(first, end) if not first < heads[word] <= end)
+            chosen.append(next(outside, first))
+        return chosen
 
 
 def recommend(model: Model, body: bytes) -> Steps[bytes]:
@@ -79,7 +99,7 @@ def recommend(model: Model, body: bytes) -> Steps[bytes]:
         raise Refused(f"Cannot read the annotations: {_named(error)}") from None
     asked = {*(_TREE if wanted == "heads" else (wanted,))} & {*model.probabilistic}
     left = iter(parts)
-    for sentences in batches([part.sentence for part in parts], STEP):
+    for sentences in batches([part.words for part in parts], STEP):
         for found in _annotated(model, sentences, asked):
             for prediction in _PREDICTIONS.get(wanted, _of_words)(next(left), found, wanted):
                 _add(cas, layer, feature, prediction)
@@ -98,34 +118,36 @@ class _Prediction(NamedTuple):
 
 
 def _of_words(part: _Part, found: Sentence, layer: str) -> Iterator[_Prediction]:
-    given = getattr(part.sentence, layer)
-    scores = _scores(found, layer)
-    for token, before, value, score in zip(
-        part.tokens, given, getattr(found, layer), scores, strict=True
-    ):
-        if before == MISSING and value != MISSING:
-            yield _Prediction(token.begin, token.end, value, score)
+    values, scores = getattr(found, layer), _scores(found, layer)
+    decided = getattr(part.decided, layer)
+    for token, before, word in zip(part.tokens, decided, part.highest(found), strict=True):
+        if before == MISSING and values[word] != MISSING:
+            yield _Prediction(token.begin, token.end, values[word], scores[word])
 
 
 def _of_trees(part: _Part, found: Sentence, layer: str) -> Iterator[_Prediction]:
     """The arcs of words without one; their scores are probabilities of head and label together."""
-    pairs = zip(_scores(found, "heads"), _scores(found, "deprels"), strict=True)
-    scores = [None if head is None else head * (label or 1.0) for head, label in pairs]
+    of_heads, of_labels = _scores(found, "heads"), _scores(found, "deprels")
     labels = found.deprels or (MISSING,) * len(found)
-    for word, (before, head) in enumerate(zip(part.sentence.heads, found.heads, strict=True)):
+    for token, before, word in zip(
+        part.tokens, part.decided.heads, part.highest(found), strict=True
+    ):
         if before == MISSING_HEAD:
-            token, governor = part.tokens[word], part.tokens[head - 1 if head else word]
+            head, score, label_score = found.heads[word], of_heads[word], of_labels[word]
+            governor = part.tokens[part.token_of(head - 1 if head else word)]
+            score = None if score is None else score * (label_score or 1.0)
             ends = {"Governor": governor, "Dependent": token}
-            yield _Prediction(token.begin, token.end, labels[word], scores[word], ends)
+            yield _Prediction(token.begin, token.end, labels[word], score, ends)
 
 
 def _of_entities(part: _Part, found: Sentence, layer: str) -> Iterator[_Prediction]:
     """The entities in which no word has one; the score is that of the least probable word."""
     scores = _scores(found, layer)
-    for first, end, type_ in spans_of(found.spans):
-        if {*part.sentence.spans[first:end]} == {MISSING}:
-            begins, ends = part.tokens[first].begin, part.tokens[end - 1].end
-            yield _Prediction(begins, ends, type_, least(scores[first:end]))
+    for start, stop, type_ in spans_of(found.spans):
+        first, last = part.token_of(start), part.token_of(stop - 1)
+        if {*part.decided.spans[first : last + 1]} == {MISSING}:
+            begin, end = part.tokens[first].begin, part.tokens[last].end
+            yield _Prediction(begin, end, type_, least(scores[start:stop]))
 
 
 _PREDICTIONS: Mapping[str, Callable[[_Part, Sentence, str], Iterator[_Prediction]]] = {
@@ -193,13 +215,13 @@ def _named(error: Exception) -> str:
 
 def _layer(model: Model, layer: str, feature: str) -> str:
     """The layer of the model that a request means."""
-    wanted = _LAYERS.get((layer, feature))
+    wanted = _FEATURES.get((layer, feature))
     if wanted == "xpos" and "xpos" not in model.layers:
         wanted = "upos"
     if wanted not in model.layers:
         known = (
             f"{type_.rpartition('.')[2]}.{name}"
-            for (type_, name), one in _LAYERS.items()
+            for (type_, name), one in _FEATURES.items()
             if one in model.layers
         )
         raise Refused(
@@ -235,7 +257,29 @@ def _parts(cas: Any, model: Model) -> Iterator[_Part]:
         if "spans" in model.layers:
             layers["spans"] = _spans(tokens, entities)
         forms = tuple(" ".join(token.get_covered_text().split()) for token in tokens)
-        yield _Part(tokens, Sentence(forms, **layers))
+        decided = Sentence(forms, **layers)
+        yield _Part(tokens, decided, *_words(model, decided))
+
+
+def _words(model: Model, decided: Sentence) -> tuple[Sentence, list[tuple[int, int]]]:
+    """The words of a sentence of tokens, with what is decided of tokens that are one word; and the
+    places of the tokens.
+    """
+    (words,) = model.plain_text.expand([Sentence(decided.forms)])
+    places = [(token.first, token.last + 1) for token in words.surface_tokens]
+    single = [end - first == 1 for first, end in places]
+    layers: dict[str, list[Any]] = {}
+    for layer in LAYERS:
+        if values := getattr(decided, layer):
+            missing = MISSING_HEAD if layer == "heads" else MISSING
+            layers[layer] = [missing] * len(words)
+            for token, (first, _) in enumerate(places):
+                if single[token]:
+                    layers[layer][first] = values[token]
+    for word, head in enumerate(layers.get("heads", ())):
+        if head > 0:  # a token
+            layers["heads"][word] = places[head - 1][0] + 1 if single[head - 1] else MISSING_HEAD
+    return words.with_layers(**layers), places
 
 
 def _decided(cas: Any, type_: str) -> Iterator[Any]:

@@ -101,6 +101,18 @@ def test_what_an_annotator_has_decided_is_kept() -> None:
     assert len(recommended(cas, DEPENDENCY)) == len(tokens) - 3
 
 
+def test_a_token_of_several_words_gets_the_values_of_the_highest() -> None:
+    cas = document("Ela gosta do gato .")
+    (words,) = model()("Ela gosta do gato .")
+    assert [*words.forms] == ["Ela", "gosta", "de", "o", "gato", "."]
+    tags = {one.get_covered_text(): one.coarseValue for one in recommended(cas, POS)}
+    assert [*tags] == ["Ela", "gosta", "do", "gato", "."]
+    assert tags["do"] == "ADP"
+    arcs = recommended(cas, DEPENDENCY)
+    found = {one.Dependent.get_covered_text(): one.Governor.get_covered_text() for one in arcs}
+    assert found == {"Ela": "gosta", "gosta": "gosta", "do": "gato", "gato": "gosta", ".": "gosta"}
+
+
 def test_entities_are_recommended_where_none_is() -> None:
     cas = document("Kim Smith saw Lisbon .\nShe met Tom .")
     english = Model.load(MODELS / "en_ewt.msgpack")
