@@ -32,7 +32,7 @@ BUDGET: dict[str, int] = {
     "text": 4_330,
     "pipeline": 2_030,
     "training": 2_575,
-    "service": 3_990,
+    "service": 4_010,
     "spacy_components": 3_963,
     "spacy_udpipe": 137,
     "api": 110,
@@ -43,7 +43,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 46_370, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 46_380, 2_500
 DOCUMENTS = 7_300
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -24,7 +24,9 @@ it, do not guide the model.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any, NamedTuple
 
 from egparse.errors import EgparseError, import_with_extra, one_line
@@ -56,6 +58,9 @@ _TREE = ("heads", "deprels")
 
 _FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What a CAS raises whose annotations lack a place, or are of types that are not DKPro's."""
+
+
+_IDENTIFIER = re.compile("[A-Za-z][A-Za-z0-9_]*")
 
 
 class _Part(NamedTuple):
@@ -204,9 +209,24 @@ def _read(body: bytes) -> tuple[Any, str, str]:
     if "<!DOCTYPE" in xmi + types:  # entities could grow without end, or name files
         raise Refused("Expected XML without a document type declaration.")
     try:
-        return cassis.load_cas_from_xmi(xmi, cassis.load_typesystem(types)), layer, feature
+        system = cassis.load_typesystem(types)
+        _check_names(system)
+        return cassis.load_cas_from_xmi(xmi, system), layer, feature
+    except Refused:
+        raise
     except Exception as error:  # cassis has no error of its own
         raise Refused(f"Cannot read the CAS: {_named(error)}") from None
+
+
+def _check_names(system: Any) -> None:
+    """Refuse names that are no plain identifiers: of those that are used cassis has attrs compile
+    Python classes, which would run what stands in them. It does so when a class is first needed,
+    not when the type system is read.
+    """
+    for type_ in system.get_types(built_in=True):
+        for name in (*type_.name.split("."), *(one.name for one in type_.all_features)):
+            if not _IDENTIFIER.fullmatch(name) or iskeyword(name):
+                raise Refused("Expected names of types and features that are identifiers.")
 
 
 def _named(error: Exception) -> str:

@@ -148,6 +148,15 @@ def test_documents_that_are_no_cas_are_refused(xmi: str, said: str) -> None:
         finished(recommend(model(), json.dumps(body).encode()))
 
 
+@pytest.mark.parametrize("name", ["a=print()", "a: (print())", "class", "a b", "__a", ""])
+def test_names_that_could_be_code_are_refused(name: str) -> None:
+    body = json.loads(request(document(), POS))
+    for kept in ("coarseValue_score", POS.rpartition(".")[2]):
+        changed = {"typeSystem": re.sub(rf"{kept}</name>", f"{name}</name>", body["typeSystem"])}
+        with pytest.raises(Refused, match=r"identifiers|Cannot read the CAS"):
+            finished(recommend(model(), json.dumps(body | changed).encode()))
+
+
 def test_a_document_without_a_text_is_refused() -> None:
     body = json.loads(request(document(), POS))
     body["document"]["xmi"] = re.sub(r'sofaString="[^"]*"', "", body["document"]["xmi"])
