@@ -34,8 +34,8 @@ def suggest(
     """Propose the sentences that are worth annotating next.
 
     These are the ones of which the model is least sure: those with the lowest expected accuracy,
-    the mean probability of the heads, or of all values without trees. A model may learn more from them
-    than from as many words of other sentences (docs/how-to/annotating.md). The output is CoNLL-U
+    the mean probability of the heads, or of all values without trees. A model may learn more from
+    them than from as many other words (docs/how-to/annotating.md). The output is CoNLL-U
     with the predictions and their probabilities, least sure first, to be corrected. What the input
     has annotated already is kept, and is sure.
 
