@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from keyword import iskeyword
 from typing import Any, NamedTuple
@@ -75,7 +76,7 @@ class _Part(NamedTuple):
 
     def token_of(self, word: int) -> int:
         """The token of a word."""
-        return next(token for token, (_, end) in enumerate(self.places) if word < end)
+        return bisect_right(self.places, (word, len(self.words))) - 1
 
     def highest(self, found: Sentence) -> list[int]:
         """For each token the word whose values it gets."""
@@ -261,7 +262,7 @@ def _parts(cas: Any, model: Model) -> Iterator[_Part]:
     if "xpos" not in model.layers and "upos" in model.layers:
         given["upos"] = _first_by_place(cas, _POS, "PosValue") | given["upos"]
     arcs = {arc.Dependent.xmiID: arc for arc in _decided(cas, _DEPENDENCY) if arc.Dependent}
-    entities = [*_decided(cas, _ENTITY)]
+    has_entities = "spans" in model.layers and cas.typesystem.contains_type(_ENTITY)
     for part in cas.select(_SENTENCE):
         tokens = [
             token for token in cas.select_covered(_TOKEN, part) if token.get_covered_text().strip()
@@ -275,7 +276,8 @@ def _parts(cas: Any, model: Model) -> Iterator[_Part]:
         if "heads" in model.layers:
             layers["heads"], layers["deprels"] = _tree(tokens, arcs)
         if "spans" in model.layers:
-            layers["spans"] = _spans(tokens, entities)
+            within = cas.select_covered(_ENTITY, part) if has_entities else ()
+            layers["spans"] = _spans(tokens, [one for one in within if _is_decided(one)])
         forms = tuple(" ".join(token.get_covered_text().split()) for token in tokens)
         decided = Sentence(forms, **layers)
         yield _Part(tokens, decided, *_words(model, decided))
@@ -306,8 +308,13 @@ def _decided(cas: Any, type_: str) -> Iterator[Any]:
     """The annotations of a type, none if the document does not know the type; no predictions."""
     if cas.typesystem.contains_type(type_):
         for one in cas.select(type_):
-            if not getattr(one, _PREDICTED, False):
+            if _is_decided(one):
                 yield one
+
+
+def _is_decided(annotation: Any) -> bool:
+    """Whether an annotation is no prediction."""
+    return not getattr(annotation, _PREDICTED, False)
 
 
 def _first_by_place(cas: Any, type_: str, feature: str) -> dict[tuple[int, int], str]:
