@@ -108,14 +108,14 @@ def uses_of_sequences(model: Model, corpus: list[Sentence]) -> dict[str, list[Us
         if hasattr(component, "model") and hasattr(component, "annotate")
     }
 
-    def counted(*given: Any) -> float:
+    def counted(*given: Any) -> None:
         words, _, _, forms, _, grouped, weights, *_ = given
         name = names.get(id(weights), "")
         n_forms = len(np.unique(forms)) if len(grouped.offsets) else 0
         found[name] += len(words) * len(grouped.others) + n_forms * len(grouped.of_forms)
-        arrays = (weights.slots, weights.vectors)
-        sizes[name] = (sum(one.nbytes for one in arrays) + 8 * len(weights.labels)) / 1e6
-        return float(score(*given))
+        arrays = (weights.lines, weights.cells, weights.vectors)
+        sizes[name] = sum(one.nbytes for one in arrays) / 1e6
+        score(*given)
 
     for _ in model.annotate(corpus):
         pass

@@ -133,6 +133,24 @@ def njit(
     return kernel if function is None else kernel(function)
 
 
+class Prefetch:
+    """Asks for the line of the cache in which an element of a flat array lies, and does not wait
+    for it: ``prefetch(array, place)``, in kernels alone. The place need not exist.
+    """
+
+    numba_type: ClassVar[Callable[[], Any]]
+
+    def __call__(self, array: npt.NDArray[Any], place: Any) -> None:
+        """Do nothing, where kernels stay plain Python functions."""
+
+    @property
+    def _numba_type_(self) -> Any:
+        return Prefetch.numba_type()
+
+
+prefetch = Prefetch()
+
+
 @njit
 def copy_numbers(numbers: npt.NDArray[np.generic], out: npt.NDArray[Any]) -> None:
     """Write ``numbers`` (n,) to the first n places of ``out``.

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from egparse.classes.tables import parse_column
-from egparse.compilation import njit
+from egparse.compilation import njit, prefetch
 from egparse.features.forms import OBSERVABLES
-from egparse.features.index import KeyIndex, slot_of, value_of
+from egparse.features.index import KeyIndex, line_of, value_of
 from egparse.features.sequence import DenseRows, LabelParts, WeightRows
 from egparse.features.tag_dictionary import Candidates
 from egparse.features.templates import MAX_CELLS, TEMPLATE_SHIFT, VALUE_BITS, read_template
@@ -36,6 +36,7 @@ _MOST_PARTS = 1 << 10
 _LENGTH_BITS = 24
 _LENGTH = (1 << _LENGTH_BITS) - 1
 _VECTOR = 1 << 63
+_LEVEL_BITS = 16
 
 _FEW = 6
 """Long rows are read at the candidates alone if there are so many times as many labels: adding a
@@ -99,14 +100,15 @@ class Weights(NamedTuple):
     """Rows of weights by the keys of their attributes, each as close to its key as can be: rows are
     not in the cache, and every detour waits for memory.
 
-    ``slots`` is the table of a ``KeyIndex`` whose values say where the cells of a row are:
+    ``lines`` is the table of a ``KeyIndex`` whose values say where the cells of a row are:
     ``begin << _LENGTH_BITS | length``, or for a long row, which is laid out as a vector, its number
-    and ``_VECTOR``. Cell r has the weight ``values[r]`` of ``labels[r]``, which stand side by side.
+    and ``_VECTOR``. A cell of 32 bits has the label and the number of the weight among ``levels``,
+    which are few: where there are more than 2^16, in training, they are rounded to half precision.
     """
 
-    slots: UInt64s
-    labels: UInt32s
-    values: Singles
+    lines: UInt64s
+    cells: UInt32s
+    levels: Floats
     vectors: Singles
     divided: LabelParts
 
@@ -118,17 +120,26 @@ class Weights(NamedTuple):
         places |= sizes.astype(np.uint64)
         long = dense.rows >= 0
         places[long] = dense.rows[long].astype(np.uint64) | np.uint64(_VECTOR)
-        cells = np.empty((len(rows.labels) + 1, 2), dtype=np.int32)  # one at least, to be read
-        cells[:-1, 0] = rows.labels
-        cells[:-1, 1] = rows.weights.view(np.int32)
-        cells[-1] = 0
-        return cls(
-            index.with_values(places),
-            cells.view(np.uint32)[:, 0],
-            cells.view(np.float32)[:, 1],
-            dense.weights,
-            divided,
-        )
+        levels, numbers = _levels_of(rows.weights)
+        cells = np.zeros(len(numbers) + 1, dtype=np.uint32)  # one at least, to be read
+        cells[:-1] = rows.labels
+        cells <<= np.uint32(_LEVEL_BITS)
+        cells[:-1] |= numbers
+        return cls(index.with_values(places), cells, levels, dense.weights, divided)
+
+
+def _levels_of(weights: Singles) -> tuple[Floats, UInt32s]:
+    """The different weights, and the number of each weight among them."""
+    half = weights.astype(np.float16)
+    if not np.array_equal(half, weights):  # not of a model file
+        levels, numbers = np.unique(weights, return_inverse=True)
+        if len(levels) <= 1 << _LEVEL_BITS:
+            return levels.astype(np.float64), numbers.astype(np.uint32)
+    patterns = half.view(np.uint16)
+    is_used = np.zeros(1 << _LEVEL_BITS, dtype=np.bool_)
+    is_used[patterns] = True
+    levels = np.flatnonzero(is_used).astype(np.uint16).view(np.float16)
+    return levels.astype(np.float64), (np.cumsum(is_used, dtype=np.uint32) - 1)[patterns]
 
 
 @njit
@@ -143,7 +154,7 @@ def score_words(
     items: Longs,
     candidates: Candidates,
     scores: Floats,
-) -> float:
+) -> None:
     """Score the candidate labels of some ``words``, ascending: word ``words[k]`` has those of
     ``items[k]``, and their scores are added to the same slice of ``scores``.
 
@@ -153,17 +164,16 @@ def score_words(
     n_groups, size = grouped.offsets.shape[0], weights.vectors.shape[1]
     places = np.empty((words.shape[0], n_groups), dtype=np.int32)
     sums = np.empty((0, n_groups, size))
-    seen = 0.0
     if n_groups:
         forms = np.empty(values.shape[0], dtype=np.int32)
         first = np.empty(values.shape[0] + 1, dtype=np.int64)
         n_forms = _number_forms(form_ids, forms, first)
         sums = np.empty((n_forms + 1, n_groups, size))
-        seen += _sum_forms(first[:n_forms], values, cells, grouped, weights, sums)
+        _sum_forms(first[:n_forms], values, cells, grouped, weights, sums)
         _find_places(words, starts, forms, grouped.offsets, places)
     found = np.empty((words.shape[0], grouped.others.shape[0]), dtype=np.uint64)
-    seen += _find_rows(words, values, starts, cells, grouped.others, weights.slots, found)
-    return seen + score_candidates(
+    _find_rows(words, values, starts, cells, grouped.others, weights.lines, found)
+    score_candidates(
         items, found, weights, places, sums, candidates.starts, candidates.labels, scores
     )
 
@@ -205,7 +215,7 @@ def _find_places(words: Longs, starts: Longs, forms: Ints, offsets: Longs, place
 @njit
 def _sum_forms(
     first: Longs, values: Ints, cells: Cells, grouped: Grouped, weights: Weights, sums: Floats
-) -> float:
+) -> None:
     """Write the sum of the rows of group g at form f to ``sums[f, g]`` (parts,), from the ``first``
     word of each form; the last f stands for no word.
     """
@@ -213,16 +223,15 @@ def _sum_forms(
     found = np.empty((n_forms + 1, chosen.shape[0]), dtype=np.uint64)
     alone = Cells(cells.columns, np.zeros_like(cells.offsets), cells.pads)
     whole = np.array([0, values.shape[0]])
-    seen = 0.0 + _find_rows(first, values, whole, alone, chosen, weights.slots, found[:n_forms])
+    _find_rows(first, values, whole, alone, chosen, weights.lines, found[:n_forms])
     beyond = np.full((1, values.shape[1]), BOUNDARY if cells.pads else UNKNOWN, dtype=np.int32)
     nothing, one = np.zeros(1, dtype=np.int64), np.array([0, 1])
-    _find_rows(nothing, beyond, one, alone, chosen, weights.slots, found[n_forms:])
-    labels, values_of = weights.labels, weights.values
-    vectors = weights.vectors
+    _find_rows(nothing, beyond, one, alone, chosen, weights.lines, found[n_forms:])
+    packed, levels, vectors = weights.cells, weights.levels, weights.vectors
     size = vectors.shape[1]
     for block in range(0, n_forms + 1, _WORDS):
         some = found[block : block + _WORDS]
-        seen += _ask_for(some, weights)
+        _ask_for(some, weights)
         for k in range(some.shape[0]):
             for g in range(bounds.shape[0] - 1):
                 total = sums[block + k, g]
@@ -236,8 +245,8 @@ def _sum_forms(
                     else:
                         begin = np.int64(place >> np.uint64(_LENGTH_BITS))
                         for r in range(begin, begin + np.int64(place & np.uint64(_LENGTH))):
-                            total[labels[r]] += values_of[r]
-    return seen
+                            cell = packed[r]
+                            total[cell >> np.uint32(_LEVEL_BITS)] += levels[np.uint16(cell)]
 
 
 @njit
@@ -247,49 +256,47 @@ def _find_rows(
     starts: Longs,
     cells: Cells,
     chosen: Longs,
-    slots: UInt64s,
+    lines: UInt64s,
     found: UInt64s,
-) -> np.uint64:
+) -> None:
     """Write where the row of each of the ``chosen`` templates at some ``words``, ascending, is
     (see ``Weights``) to ``found`` (words, chosen), 0, an empty row, where there is none.
-
-    What is returned has no meaning, see ``_ask_for``.
     """
     columns, offsets = cells.columns, cells.offsets
-    n_chosen, n_columns = chosen.shape[0], values.shape[1]
-    mask = np.uint64(slots.shape[0] - 1)
-    # the values around a word in one row, so that keys are made without a branch
-    around = np.zeros(n_chosen * MAX_CELLS, dtype=np.int64)  # the distinct offsets
-    n_around = 0
-    places = np.full((n_chosen, MAX_CELLS), around.shape[0] * n_columns, dtype=np.uint64)
+    n_chosen, mask = chosen.shape[0], np.uint64(lines.shape[0] - 1)
+    # each value that some template names stands in a row once, so that keys are made without a
+    # branch; the last value is that of cells that a template has not
+    n_most = n_chosen * MAX_CELLS
+    column_of, offset_of = np.empty(n_most, dtype=np.int64), np.empty(n_most, dtype=np.int64)
+    places = np.full((n_chosen, MAX_CELLS), n_most, dtype=np.uint64)
     unused = np.ones((n_chosen, MAX_CELLS), dtype=np.bool_)
+    n_values = 0
     for j in range(n_chosen):
         for c in range(MAX_CELLS):
             column, offset = columns[chosen[j], c], offsets[chosen[j], c]
             if column < 0:
                 continue
             at = 0
-            while at < n_around and around[at] != offset:
+            while at < n_values and (column_of[at] != column or offset_of[at] != offset):
                 at += 1
-            if at == n_around:
-                around[at] = offset
-                n_around += 1
-            places[j, c] = at * n_columns + column
+            if at == n_values:
+                column_of[at], offset_of[at] = column, offset
+                n_values += 1
+            places[j, c] = at
             unused[j, c] = False
-    window = np.zeros(around.shape[0] * n_columns + 1, dtype=np.int32)
-    keys = np.empty(n_chosen, dtype=np.uint64)
+    flat = lines.reshape(-1)
+    window = np.zeros(n_most + 1, dtype=np.int32)
     beyond = np.int32(BOUNDARY if cells.pads else UNKNOWN)
-    seen = np.uint64(0)
     i = 0
     for k in range(words.shape[0]):
-        while starts[i + 1] <= words[k]:
+        word, of_word = words[k], found[k]
+        while starts[i + 1] <= word:
             i += 1
-        for at in range(n_around):
-            row = window[at * n_columns : (at + 1) * n_columns]
-            if starts[i] <= words[k] + around[at] < starts[i + 1]:
-                row[:] = values[words[k] + around[at]]
-            else:
-                row[:] = beyond
+        for at in range(n_values):
+            position = word + offset_of[at]
+            inside = starts[i] <= position < starts[i + 1]
+            value = values[np.uint64(position if inside else word), np.uint64(column_of[at])]
+            window[at] = value if inside else beyond
         for j in range(n_chosen):
             key = np.uint64(chosen[j] + 1) << np.uint64(TEMPLATE_SHIFT)
             known = True
@@ -297,33 +304,29 @@ def _find_rows(
                 value = window[places[j, c]]
                 known &= (value != UNKNOWN) | unused[j, c]
                 key |= np.uint64(value) << np.uint64(c * VALUE_BITS)
-            keys[j] = key * np.uint64(known)
+            of_word[j] = key * np.uint64(known)
+            prefetch(flat, line_of(of_word[j], mask) * np.uint64(lines.shape[1]))
         for j in range(n_chosen):
-            seen += slots[slot_of(keys[j], mask), 0]
-        for j in range(n_chosen):
-            found[k, j] = value_of(keys[j], slots, mask, np.uint64(0))
-    return seen
+            of_word[j] = value_of(of_word[j], lines, mask, np.uint64(0))
 
 
 @njit
-def _ask_for(found: UInt64s, weights: Weights) -> float:
-    """Read the first cell of each row.
+def _ask_for(found: UInt64s, weights: Weights) -> None:
+    """Ask for the first cells of each row.
 
     Most rows are not in the cache, and one at a time they would take most of the time. Those of
-    some words are read before they are added up: none of these reads waits for another. What is
-    returned has no meaning; without it the compiler would leave these reads out.
+    some words are asked for before they are added up: none of these reads waits for another.
     """
     # taken out of the tuple before the loops: numba counts a reference for each access to a field
-    values, vectors = weights.values, weights.vectors
-    seen = 0.0
+    cells, vectors = weights.cells, weights.vectors.reshape(-1)
+    size = np.uint64(weights.vectors.shape[1])
     for k in range(found.shape[0]):
         for t in range(found.shape[1]):
             place = found[k, t]
             if place >= np.uint64(_VECTOR):
-                seen += vectors[place ^ np.uint64(_VECTOR), 0]
+                prefetch(vectors, (place ^ np.uint64(_VECTOR)) * size)
             else:
-                seen += values[place >> np.uint64(_LENGTH_BITS)]
-    return seen
+                prefetch(cells, place >> np.uint64(_LENGTH_BITS))
 
 
 @njit
@@ -336,12 +339,12 @@ def score_candidates(
     starts: Longs,
     candidates: UInt16s,
     scores: Floats,
-) -> float:
+) -> None:
     """Score the candidates ``candidates[starts[items[k]]:starts[items[k] + 1]]`` of each item,
     from the rows ``found`` (items, templates) and from ``sums[places[k, g], g]``
-    for each group g of templates. What is returned has no meaning, see ``_ask_for``.
+    for each group g of templates.
     """
-    labels, values = weights.labels, weights.values
+    cells, levels = weights.cells, weights.levels
     part_starts, parts = weights.divided.starts, weights.divided.parts
     vectors = weights.vectors
     n, n_templates = found.shape
@@ -349,10 +352,9 @@ def score_candidates(
     whole = part_starts.shape[0] == 0
     buffer = np.empty(size)
     read = np.empty(n_templates, dtype=np.int64)
-    seen = 0.0
     for first in range(0, n, _WORDS):
         last = min(first + _WORDS, n)
-        seen += _ask_for(found[first:last], weights)
+        _ask_for(found[first:last], weights)
         for k in range(first, last):
             begin, end = starts[items[k]], starts[items[k] + 1]
             few = (end - begin) * _FEW < size
@@ -366,9 +368,10 @@ def score_candidates(
             for t in range(n_templates):
                 place = found[k, t]
                 if place < np.uint64(_VECTOR):
-                    cell = np.int64(place >> np.uint64(_LENGTH_BITS))
-                    for r in range(cell, cell + np.int64(place & np.uint64(_LENGTH))):
-                        buffer[labels[r]] += values[r]
+                    at = np.int64(place >> np.uint64(_LENGTH_BITS))
+                    for r in range(at, at + np.int64(place & np.uint64(_LENGTH))):
+                        cell = cells[r]
+                        buffer[cell >> np.uint32(_LEVEL_BITS)] += levels[np.uint16(cell)]
                 elif few:
                     read[n_read] = np.int64(place ^ np.uint64(_VECTOR))
                     n_read += 1
@@ -390,4 +393,3 @@ def score_candidates(
                         for j in range(n_read):
                             score += vectors[read[j], part]
                 scores[c] += score
-    return seen

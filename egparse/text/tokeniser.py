@@ -20,7 +20,7 @@ import numpy as np
 
 from egparse.compilation import njit
 from egparse.features.hashing import mix, mix_character
-from egparse.features.index import KeyIndex, slot_of
+from egparse.features.index import KeyIndex, value_of
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import MAX_VALUE
 from egparse.features.vocabulary import FIRST_VALUE
@@ -148,8 +148,8 @@ def tokeniser_columns(pieces: Pieces, lexicon: Lexicon, starts_token: UInt8s = N
     values = np.empty((len(pieces), len(TOKENISER_COLUMNS)), dtype=np.int32)
     observe_forms(codes, bounds, kinds, small, values)
     _observe_runs(codes, bounds, gaps, kinds, values)
-    slots, counts = lexicon.index.slots, lexicon.counts
-    _mark(codes, bounds, gaps, links, small, slots, counts, starts_token, values)
+    lines, counts = lexicon.index.lines, lexicon.counts
+    _mark(codes, bounds, gaps, links, small, lines, counts, starts_token, values)
     values[:, _SCRIPT] = FIRST_VALUE + scripts[pieces.first_codes] % (MAX_VALUE - FIRST_VALUE)
     return values
 
@@ -323,7 +323,7 @@ def _mark(
     gaps: UInt8s,
     links: UInt8s,
     small: UInt32s,
-    slots: UInt64s,
+    lines: UInt64s,
     counts: Ints,
     starts_token: UInt8s,
     values: Ints,
@@ -333,7 +333,7 @@ def _mark(
     3) stand left and right of it.
     """
     m = links.shape[0]
-    mask = np.uint64(slots.shape[0] - 1)
+    mask, absent = np.uint64(lines.shape[0] - 1), np.uint64(0xFFFFFFFF)
     longest = np.zeros(m + 1, dtype=np.int32)  # pieces of the longest known token around a place
     for k in range(m):
         values[k, _BEFORE] = values[k, _AFTER] = values[k, _AROUND] = FIRST_VALUE
@@ -350,13 +350,11 @@ def _mark(
             )
             whole = whole and starts_token[last] == 0
             key = _key(code)
-            slot = slot_of(key, mask)
-            while slots[slot, 0] != 0 and slots[slot, 0] != key:
-                slot = (slot + np.uint64(1)) & mask
-            if slots[slot, 0] == 0:
+            number = value_of(key, lines, mask, absent)
+            if number == absent:
                 continue
             is_token = whole and (last + 1 == m or starts_token[last + 1] == 1)
-            if is_token and counts[slots[slot, 1]] < 2:
+            if is_token and counts[number] < 2:
                 continue
             size = last + 1 - first
             values[first, _AFTER] = FIRST_VALUE + size

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from egparse.compilation import njit
+from egparse.compilation import njit, prefetch
 from egparse.types import Floats, Longs
 
 
@@ -43,6 +43,13 @@ def total(array: Any) -> Any:
     for r in range(array.shape[0]):
         result += array[r]
     return result
+
+
+@njit
+def asked_for(array: Any, place: Any) -> Any:
+    """An element, or 0 outside, after the line of the cache in which it lies was asked for."""
+    prefetch(array, place)
+    return array[place] if 0 <= place < array.shape[0] else 0.0
 
 
 @njit

@@ -58,6 +58,14 @@ def assert_same(found: Any, expected: Any) -> None:
         assert found == expected
 
 
+@pytest.mark.parametrize("place", [0, 2, 3, 1 << 40, -(1 << 40)])
+def test_what_is_asked_for_need_not_exist(place: int) -> None:
+    array = np.arange(3) + 0.5
+    expected = array[place] if 0 <= place < 3 else 0.0
+    assert small_kernels.asked_for(array, place) == expected
+    assert small_kernels.asked_for.py_func(array, place) == expected
+
+
 PAIR = Pair(np.arange(3.0), np.arange(2), 0.5)
 
 

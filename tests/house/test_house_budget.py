@@ -17,16 +17,16 @@ BUDGET: dict[str, int] = {
     "schemes": 200,
     "sentences": 399,
     "storage": 2_391,
-    "compilation": 2_200,
+    "compilation": 2_240,
     "io": 3_165,
     "classes": 1_870,
     "structures": 4_507,
-    "features": 3_925,
+    "features": 3_930,
     "learners": 5_500,
     "evaluation": 2_380,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_701,
+    "sequences": 4_703,
     "parsing": 3_925,
     "enhanced": 365,
     "text": 4_330,
@@ -43,7 +43,7 @@ BUDGET: dict[str, int] = {
 }
 """Room or top-level file of the package -> lines."""
 
-TESTS, TESTS_OF_EXPERIMENTS = 46_380, 2_500
+TESTS, TESTS_OF_EXPERIMENTS = 46_400, 2_500
 DOCUMENTS = 7_300
 """The site without the pages of experiments, and the Markdown at the top."""
 

@@ -17,7 +17,7 @@ def scored(
     """The score of each candidate; ``attributes`` (words, templates) are -1 where absent."""
     index = KeyIndex(np.arange(1, len(rows.starts), dtype=np.uint64))
     weights = Weights.of(index, rows, divided, n_parts)
-    places = dict(weights.slots.tolist())
+    places = dict(zip(weights.lines[:, :4].flat, weights.lines[:, 4:].flat, strict=True))
     found = [[places.get(a + 1, 0) for a in of_word] for of_word in attributes.tolist()]
     scores, n = np.zeros(len(labels)), len(attributes)
     score_candidates(

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple, cast
 import numba
 import numpy as np
 from llvmlite import binding as llvm
-from numba.core import codegen, types
+from llvmlite import ir
+from numba.core import cgutils, codegen, types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.datamodel import models
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
+from numba.extending import intrinsic
 from numba.np import numpy_support
 
 from egparse.compilation.compiler.memory import RUNTIME
@@ -93,6 +95,30 @@ def numba_function(kernel: Kernel) -> types.Type:
     if kernel not in _separate:
         _separate.append(kernel)
     return _SeparateFunction(_dispatcher_of(kernel))
+
+
+@intrinsic
+def _prefetch(_: Any, array: types.Type, place: types.Type) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, given: Any) -> Any:
+        flat = context.make_array(signature.args[0])(context, builder, given[0])
+        line = builder.bitcast(builder.gep(flat.data, [given[1]]), cgutils.voidptr_t)
+        number = cgutils.int32_t
+        function = builder.module.declare_intrinsic(
+            "llvm.prefetch",
+            [line.type],
+            ir.FunctionType(ir.VoidType(), [line.type, number, number, number]),
+        )
+        # to be read, kept as near as possible, data
+        builder.call(function, [line, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, place), generate
+
+
+def prefetch_type() -> types.Type:
+    """numba's type of ``kernel.prefetch``."""
+    found: types.Type = cpu_target.typing_context.resolve_value_type(_prefetch)
+    return found
 
 
 def numba_type(type_: ArgumentType) -> types.Type:
