@@ -102,8 +102,9 @@ class Weights(NamedTuple):
 
     ``lines`` is the table of a ``KeyIndex`` whose values say where the cells of a row are:
     ``begin << _LENGTH_BITS | length``, or for a long row, which is laid out as a vector, its number
-    and ``_VECTOR``. A cell of 32 bits has the label and the number of the weight among ``levels``,
-    which are few: where there are more than 2^16, in training, they are rounded to half precision.
+    and ``_VECTOR``. A cell of 32 bits has the label and the number of the weight among the
+    ``levels``, the different weights. More than 2^16 weights are held in half precision, in which
+    those of a model file are exact.
     """
 
     lines: UInt64s
@@ -130,16 +131,14 @@ class Weights(NamedTuple):
 
 def _levels_of(weights: Singles) -> tuple[Floats, UInt32s]:
     """The different weights, and the number of each weight among them."""
-    half = weights.astype(np.float16)
-    if not np.array_equal(half, weights):  # not of a model file
+    if len(weights) <= 1 << _LEVEL_BITS:
         levels, numbers = np.unique(weights, return_inverse=True)
-        if len(levels) <= 1 << _LEVEL_BITS:
-            return levels.astype(np.float64), numbers.astype(np.uint32)
-    patterns = half.view(np.uint16)
+        return levels.astype(np.float64), numbers.astype(np.uint32)
+    patterns = weights.astype(np.float16).view(np.uint16)
     is_used = np.zeros(1 << _LEVEL_BITS, dtype=np.bool_)
     is_used[patterns] = True
-    levels = np.flatnonzero(is_used).astype(np.uint16).view(np.float16)
-    return levels.astype(np.float64), (np.cumsum(is_used, dtype=np.uint32) - 1)[patterns]
+    half = np.flatnonzero(is_used).astype(np.uint16).view(np.float16)
+    return half.astype(np.float64), (np.cumsum(is_used, dtype=np.uint32) - 1)[patterns]
 
 
 @njit
