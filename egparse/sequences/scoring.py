@@ -134,11 +134,13 @@ def _levels_of(weights: Singles) -> tuple[Floats, UInt32s]:
     if len(weights) <= 1 << _LEVEL_BITS:
         levels, numbers = np.unique(weights, return_inverse=True)
         return levels.astype(np.float64), numbers.astype(np.uint32)
-    patterns = weights.astype(np.float16).view(np.uint16)
+    exponent = 15 - np.frexp(np.abs(weights).max())[1]  # the largest weight is below 2^15 then
+    patterns = np.ldexp(weights, exponent).astype(np.float16).view(np.uint16)
     is_used = np.zeros(1 << _LEVEL_BITS, dtype=np.bool_)
     is_used[patterns] = True
     half = np.flatnonzero(is_used).astype(np.uint16).view(np.float16)
-    return half.astype(np.float64), (np.cumsum(is_used, dtype=np.uint32) - 1)[patterns]
+    levels = np.ldexp(half.astype(np.float64), -exponent)
+    return levels, (np.cumsum(is_used, dtype=np.uint32) - 1)[patterns]
 
 
 @njit

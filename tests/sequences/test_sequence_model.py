@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 from sample_treebank import quick, quick_model, sample
 
+from egparse.features.index import KeyIndex
+from egparse.features.sequence import WHOLE_LABELS, WeightRows
 from egparse.features.tag_dictionary import all_labels
 from egparse.features.templates import compile_templates
 from egparse.learners.eg.online import EGConfig, OnlineEG
 from egparse.pipeline.model import Model
+from egparse.sequences.scoring import Weights
 from egparse.sequences.tagger import Tagger, candidates_of
 from egparse.sequences.task import SequenceExamples, prepare_sequence
 from egparse.training.run import train
@@ -126,3 +129,14 @@ def test_sums_by_form_change_no_score(layer: str, pads: bool) -> None:
             model.scores_of(words, candidates, by_form=False),
             model.scores(words.values, words.starts, candidates),
         )
+
+
+@pytest.mark.parametrize("step", [2.0**-40, 0.0625, 2.0**40])
+@pytest.mark.parametrize("n_rows", [100, 70_000])
+def test_weights_in_steps_are_held_exactly(step: float, n_rows: int) -> None:
+    weights = (np.random.default_rng(0).integers(-128, 129, n_rows) * step).astype(np.float32)
+    starts, labels = np.arange(n_rows + 1, dtype=np.int32), np.full(n_rows, 6, dtype=np.uint16)
+    index = KeyIndex(np.arange(1, n_rows + 1, dtype=np.uint64))
+    held = Weights.of(index, WeightRows(starts, labels, weights), WHOLE_LABELS, 7)
+    assert (held.levels[held.cells[:-1] & 0xFFFF] == weights).all()
+    assert (held.cells[:-1] >> 16 == labels).all()
