@@ -26,7 +26,7 @@ BUDGET: dict[str, int] = {
     "evaluation": 2_380,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_703,
+    "sequences": 4_704,
     "parsing": 3_925,
     "enhanced": 365,
     "text": 4_330,
@@ -44,7 +44,7 @@ BUDGET: dict[str, int] = {
 """Room or top-level file of the package -> lines."""
 
 TESTS, TESTS_OF_EXPERIMENTS = 46_400, 2_500
-DOCUMENTS = 7_300
+DOCUMENTS = 7_400
 """The site without the pages of experiments, and the Markdown at the top."""
 
 
