@@ -72,6 +72,8 @@ class ArcColumns:
         }
         self._version = kinds
         self._kinds = _kinds(columns, kinds)
+        read = (*PARSER_INPUTS, *columns.class_names, *columns.further)
+        self._numbers = [columns.number(name) for name in read]
 
     @property
     def n_class_tables(self) -> int:
@@ -114,32 +116,30 @@ class ArcColumns:
         """Values of shape (words + sentences, columns): sentence i starts with its root, in row
         ``starts[i] + i``.
         """
-        n = len(words.form_ids)
-        copied = {
-            name: words.values[:, self._columns.number(name)].copy() for name in _COPIED.values()
-        }
+        copied, n_read = words.values[:, self._numbers], len(_COPIED)
         for name, limit in self._limits.items():
-            unknown = copied[name] > limit
+            column = copied[:, PARSER_INPUTS.index(name)]
+            unknown = column > limit
             if name in self._beyond:
-                unknown &= ~np.isin(copied[name], self._beyond[name])
-            copied[name][unknown] = UNKNOWN
-        context = np.zeros((n, len(CONTEXT)), dtype=np.int32)
-        upos, xpos, feats, forms = (copied[name] for name in ("upos", "xpos", "feats", "lower"))
+                unknown &= ~np.isin(column, self._beyond[name])
+            column[unknown] = UNKNOWN
+        context = np.zeros((len(copied), len(CONTEXT)), dtype=np.int32)
+        upos, xpos, feats, forms = (
+            copied[:, PARSER_INPUTS.index(name)].copy()
+            for name in ("upos", "xpos", "feats", "lower")
+        )
         fill_context(upos, xpos, feats, forms, words.starts, self._kinds, context)
-        out = np.empty((n + words.n_sentences, len(self.names)), dtype=np.int32)
+        out = np.empty((words.n_words + words.n_sentences, len(self.names)), dtype=np.int32)
         roots = words.starts[:-1] + np.arange(words.n_sentences)
-        first_class = len(_COPIED) + len(CONTEXT)
+        first_class = n_read + len(CONTEXT)
         out[roots] = BOUNDARY
-        out[roots, len(_COPIED) : first_class] = _ROOT
+        out[roots, n_read:first_class] = _ROOT
         is_word = np.ones(len(out), dtype=np.bool_)
         is_word[roots] = False
         rows = is_word.nonzero()[0]
-        for place, column in enumerate(copied.values()):
-            out[rows, place] = column
-        out[rows, len(_COPIED) : first_class] = context
-        further = (*self._columns.class_names, *self._columns.further)
-        for place, name in enumerate(further, first_class):
-            out[rows, place] = words.values[:, self._columns.number(name)]
+        out[rows, :n_read] = copied[:, :n_read]
+        out[rows, n_read:first_class] = context
+        out[rows, first_class:] = copied[:, n_read:]
         return out
 
     def to_payload(self) -> dict[str, Any]:

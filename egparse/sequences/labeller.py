@@ -143,27 +143,66 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     """Values of shape (words, columns); ``heads`` are positions in the sentence, 0 for the root, -1
     (missing) as the root.
     """
-    n, classes = len(words.form_ids), columns.class_names
-    begins = np.repeat(words.starts[:-1], np.diff(words.starts))
-    at_root = heads <= 0
-    rows = np.where(at_root, n, begins + heads - 1)  # the head of each word, n for the root
+    n, width = words.values.shape
+    of_head = _numbers(columns, _OF_HEAD)
+    of_kin = _numbers(columns, _OF_KIN)
+    more = len(of_head) + len(_RELATIVES) * len(of_kin) + len(_MEASURES)
+    values: Ints = np.empty((n, width + more), dtype=np.int32)
+    rows = np.empty(n, dtype=np.int64)
     relatives = np.full((len(_RELATIVES), n + 1), n, dtype=np.int64)
     children = np.zeros((2, n + 1), dtype=np.int64)
+    _find_rows(heads, words.starts, rows)
     _find_relatives(rows, words.starts, relatives, children)
-    of_head = [columns.number(name) for name in (*_OF_HEAD, *classes)]
-    of_kin = [columns.number(name) for name in (*_OF_KIN, *classes)]
-    outside = np.full((1, words.values.shape[1]), BOUNDARY, dtype=np.int32)
-    table = np.concatenate([words.values, outside])
-    kin = table[:, of_kin]
-    distances = np.abs(rows - np.arange(n))
-    side = np.where(at_root, 2, rows < np.arange(n))
-    distance = np.where(at_root, 0, np.searchsorted(_DISTANCES, distances))
-    measures = [side, 3 * distance + side, *np.minimum(children[:, :n], 4)]
-    copied = [words.values, table[:, of_head][rows]]
-    copied += [kin[of_relative[:n]] for of_relative in relatives]
-    measured = (np.stack(measures, axis=1) + FIRST_VALUE).astype(np.int32)
-    values: Ints = np.concatenate([*copied, measured], axis=1)
+    _fill(words.values, rows, relatives, children, of_head, of_kin, values)
     return values
+
+
+def _numbers(columns: Columns, names: Sequence[str]) -> Longs:
+    return np.array([columns.number(name) for name in (*names, *columns.class_names)])
+
+
+@njit
+def _find_rows(heads: Ints, starts: Longs, rows: Longs) -> None:
+    """Write the row of the head of each word, the number of words for the root."""
+    n = heads.shape[0]
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            rows[k] = starts[i] + heads[k] - 1 if heads[k] > 0 else n
+
+
+@njit
+def _fill(
+    values: Ints,
+    heads: Longs,
+    relatives: Longs,
+    children: Longs,
+    of_head: Longs,
+    of_kin: Longs,
+    out: Ints,
+) -> None:
+    """Write the columns of words, of their heads and relatives, given by rows, and the measures."""
+    n, width = values.shape
+    for k in range(n):
+        for c in range(width):
+            out[k, c] = values[k, c]
+        place, head = width, heads[k]
+        for c in of_head:
+            out[k, place] = values[head, c] if head < n else BOUNDARY
+            place += 1
+        for r in range(relatives.shape[0]):
+            relative = relatives[r, k]
+            for c in of_kin:
+                out[k, place] = values[relative, c] if relative < n else BOUNDARY
+                place += 1
+        side, distance = 2, 0
+        if head < n:
+            side = 1 if head < k else 0
+            while distance < _DISTANCES.shape[0] and _DISTANCES[distance] < abs(head - k):
+                distance += 1
+        out[k, place] = side + FIRST_VALUE
+        out[k, place + 1] = 3 * distance + side + FIRST_VALUE
+        out[k, place + 2] = min(children[0, k], 4) + FIRST_VALUE
+        out[k, place + 3] = min(children[1, k], 4) + FIRST_VALUE
 
 
 @njit
