@@ -144,16 +144,11 @@ def tree_values(words: Words, heads: Ints, columns: Columns) -> Ints:
     (missing) as the root.
     """
     n, width = words.values.shape
-    of_head = _numbers(columns, _OF_HEAD)
-    of_kin = _numbers(columns, _OF_KIN)
+    of_head, of_kin = _numbers(columns, _OF_HEAD), _numbers(columns, _OF_KIN)
     more = len(of_head) + len(_RELATIVES) * len(of_kin) + len(_MEASURES)
     values: Ints = np.empty((n, width + more), dtype=np.int32)
-    rows = np.empty(n, dtype=np.int64)
     relatives = np.full((len(_RELATIVES), n + 1), n, dtype=np.int64)
-    children = np.zeros((2, n + 1), dtype=np.int64)
-    _find_rows(heads, words.starts, rows)
-    _find_relatives(rows, words.starts, relatives, children)
-    _fill(words.values, rows, relatives, children, of_head, of_kin, values)
+    _fill(words.values, words.starts, heads, relatives, of_head, of_kin, values)
     return values
 
 
@@ -162,30 +157,28 @@ def _numbers(columns: Columns, names: Sequence[str]) -> Longs:
 
 
 @njit
-def _find_rows(heads: Ints, starts: Longs, rows: Longs) -> None:
-    """Write the row of the head of each word, the number of words for the root."""
-    n = heads.shape[0]
-    for i in range(starts.shape[0] - 1):
-        for k in range(starts[i], starts[i + 1]):
-            rows[k] = starts[i] + heads[k] - 1 if heads[k] > 0 else n
-
-
-@njit
 def _fill(
     values: Ints,
-    heads: Longs,
+    starts: Longs,
+    heads: Ints,
     relatives: Longs,
-    children: Longs,
     of_head: Longs,
     of_kin: Longs,
     out: Ints,
 ) -> None:
-    """Write the columns of words, of their heads and relatives, given by rows, and the measures."""
+    """Write the columns of words, of their heads and relatives, and the measures; ``relatives`` are
+    the number of words.
+    """
     n, width = values.shape
+    rows, children = np.empty(n, dtype=np.int64), np.zeros((2, n + 1), dtype=np.int64)
+    for i in range(starts.shape[0] - 1):
+        for k in range(starts[i], starts[i + 1]):
+            rows[k] = starts[i] + heads[k] - 1 if heads[k] > 0 else n
+    _find_relatives(rows, starts, relatives, children)
     for k in range(n):
         for c in range(width):
             out[k, c] = values[k, c]
-        place, head = width, heads[k]
+        place, head = width, rows[k]
         for c in of_head:
             out[k, place] = values[head, c] if head < n else BOUNDARY
             place += 1

@@ -432,7 +432,8 @@ class SequencePredictor:
 
 def _undecided(candidates: Candidates) -> Longs:
     """The words with several candidates."""
-    return (np.diff(candidates.starts) > 1).nonzero()[0]
+    starts = candidates.starts
+    return (starts[1:] - starts[:-1] > 1).nonzero()[0]
 
 
 def keys_of(templates: Templates, values: Ints, starts: Longs) -> UInt64s:

@@ -26,7 +26,7 @@ BUDGET: dict[str, int] = {
     "evaluation": 2_380,
     "config": 1_150,
     "fitting": 1_540,
-    "sequences": 4_704,
+    "sequences": 4_740,
     "parsing": 3_925,
     "enhanced": 365,
     "text": 4_330,
