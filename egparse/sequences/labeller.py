@@ -166,8 +166,8 @@ def _fill(
     of_kin: Longs,
     out: Ints,
 ) -> None:
-    """Write the columns of words, of their heads and relatives, and the measures; ``relatives`` are
-    the number of words.
+    """Write the columns of words, of their heads and relatives, and the measures. ``relatives``, as
+    in ``_find_relatives``, is filled with the number of words, which stands for none.
     """
     n, width = values.shape
     rows, children = np.empty(n, dtype=np.int64), np.zeros((2, n + 1), dtype=np.int64)

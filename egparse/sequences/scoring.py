@@ -122,10 +122,7 @@ class Weights(NamedTuple):
         long = dense.rows >= 0
         places[long] = dense.rows[long].astype(np.uint64) | np.uint64(_VECTOR)
         levels, numbers = _levels_of(rows.weights)
-        cells = np.zeros(len(numbers) + 1, dtype=np.uint32)  # one at least, to be read
-        cells[:-1] = rows.labels
-        cells <<= np.uint32(_LEVEL_BITS)
-        cells[:-1] |= numbers
+        cells = rows.labels.astype(np.uint32) << np.uint32(_LEVEL_BITS) | numbers
         return cls(index.with_values(places), cells, levels, dense.weights, divided)
 
 
